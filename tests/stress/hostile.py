@@ -1,11 +1,7 @@
 """Hostile files: whatever somebody else made, no code of it runs, nothing outside is written, and one line answers.
 
-Each attack of hostile_cases.py is a run directory, Bandit file, policy file or log, well formed and with checksums that
-fit, and a command that reads it, called in this process; those of hostile_settings.py are settings of libraries that
-lie in the folder. Its code would write a marker; its paths lead to a folder outside, whose files are compared; its
-scheduler is a socket that counts who connects. Without the gate the functions of milpcb.core.gate, its schemas and
-milpcb.core.surroundings let everything pass, which shows that the attacks are some; those that would then wait for
-ever, at a pipe or a device, are left out.
+Code would write a marker, paths lead to a folder outside whose files are compared, a scheduler is a socket that counts
+who connects. Without the gate everything passes, but for attacks that would wait for ever.
 """
 
 import contextlib

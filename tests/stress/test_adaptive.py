@@ -1,9 +1,7 @@
 """How often intervals hold on logs of learners, for the one policy that was found on other rows.
 
-Each log is played on four kinds of people, K = 2, by trees of depth 2, where the actions differ not at all, by little,
-or by much. The policy is the best tree by the first half of the log, and is evaluated on the second. Reported is in
-what share of logs an interval of 95 % holds: today's, on inverse propensity scores and on self-normalised ones, and
-"adaptive", and how wide that is beside the latter, by medians.
+Trees of depth 2 on four kinds of people, where two actions differ not at all, by little, or by much; the policy is the
+best tree by the first half of the log, and is evaluated on the second.
 """
 
 from functools import partial

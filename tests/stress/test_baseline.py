@@ -1,9 +1,7 @@
 """How often a learner with a baseline breaks its promise, and what the promise costs.
 
-Costs of four kinds: of one law; drifting, where the right actions change three times, the baseline's among them;
-reacting, where the action that was likeliest on this context when it was last shown pays most; and mirror, costs
-written down beforehand to the harm of epsilon-greedy. The baseline plays one action, or a tree that is not the best.
-The promise: after every round, the total cost is at most (1 + loss) times what the baseline would have paid.
+Drifting: the right actions change three times, those of the baseline among them. After every round the total cost is at
+most (1 + loss) times that of the baseline, which plays one action, or a tree that is not the best.
 """
 
 from typing import Any, NamedTuple

@@ -1,13 +1,7 @@
 """How often the statements of a run on policies in turn are wrong, and how often a change of the world is proved.
 
-In the worlds "no change", "one change", "four changes" and "ten changes" another tree is right in each part; in
-"drifting" the right tree fades into another one; in "reacting" the action that was likeliest on this context when it
-was last shown costs most. Costs are 0 or 1; trees of depth 1 on 6 yes/no features, 3 actions.
-
-Five times in each run certificates and proof are asked for and compared with the truth: the total of each sequence's
-best, by the same recursion on the true costs. Reported is in how many runs any certificate, for 1 to 6 policies in
-turn, was ever below regret, how often a change was proved at the end, or proved and wrong, and the certificates at the
-end.
+Another tree is right in each part; or the right one fades into another; or the likeliest action costs most. Truth is
+the total of the best of each sequence, by the same recursion on the true costs.
 """
 
 from collections.abc import Callable

@@ -1,18 +1,7 @@
-"""How often what a log's page claims is so, on logs whose truth is known: under constraints, and where losses are rare.
+"""How often the page of a log claims the truth, on trials of known truth: under constraints, and where losses are rare.
 
-alike : an action helps everybody equally; a budget, a guard-rail, parity, all at once and none. Evidence for targeting
-    is false in every one of these logs: it is claimed in 6 % of them at most.
-nulls : small logs in which no policy gains anything, by several methods: as near p = 0.05 the median of five splits
-    counts, p <= 0.05 comes in 5 % of them at most, tested at 1 % a design.
-targeted : whom it helps depends on two features.
-groups : rows that belong together, every row four times, with and without ``group=``.
-searched : policies chosen on all rows: by the band, cross-fitted, and as if the policy had been fixed beforehand.
-rare : a large loss with a small chance, which is paid for in the other rows: under one action, under both alike, only
-    among some people, or under one action there and under the other among others. Intervals are not promised where so
-    few losses were seen; evidence is.
-
-In each, the intervals of the policy that was chosen are compared with its true value and its true gain over the best
-allowed lottery: they hold in 94 % of the logs at least.
+Intervals hold in 94 % of the logs at least, evidence where nothing depends on people comes in 6 % at most; tested at 1
+% a design for small logs. Rare losses are paid for in the other rows.
 """
 
 from collections import Counter

@@ -1,11 +1,7 @@
 """How often limits with confidence are kept in truth, and what policies chosen by what is guaranteed are worth.
 
-limits : two outcomes, of which the second must be no worse than under a constant action, in logs whose truth is known.
-    What is found by ``no_worse_than`` keeps the limit in truth in 95 % of the logs; the naive constraint, that the
-    estimates keep it, in fewer. Values of the first outcome are gains over the constant, beside that of the best policy
-    that keeps the limit in truth.
-guaranteed : ``objective="guaranteed"`` beside ``"value"``, where every action has a fair chance, and where the logging
-    policy hardly ever plays one action in half of the contexts. The lower end is never below that of the other.
+A second outcome must be no worse than under a constant action; beside it the constraint that the estimates keep it.
+``objective="guaranteed"`` has a lower end that is never below that of the policy by value.
 """
 
 from collections.abc import Callable

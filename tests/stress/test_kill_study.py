@@ -1,11 +1,7 @@
 """Studies are killed, and the files that they wrote are damaged; resumed, they end as a run that nobody disturbed.
 
-Kills: `milpcb run` of a small study on each of the three backends gets SIGKILL as soon as so many records, saved states
-or bytes are in its directory (or one of its temporary files is); its workers must die with it, and `milpcb resume`, in
-this process, must end with the bytes of an undisturbed run, times apart. Damages: bits are flipped, files cut, emptied,
-removed, swapped, replaced by those of other cells, by links and by folders, keys of JSON removed and added. `milpcb
-resume` must then end with the same bytes, having named every damaged record and saved state, or refuse with one line,
-and end with the same bytes once the file is put back. Nothing outside the directory may change.
+Their workers die with them, every damaged record and saved state is named, or the study refused in one line until the
+file is put back; times apart the bytes are the same, and nothing outside changes.
 """
 
 import contextlib

@@ -1,9 +1,7 @@
 """Drawn tables, services and files: no value is read as something else than was meant, without a word.
 
-Each case is a column of some kind, with missing values or without, a rule that is learnt from it, and rows that are
-handed over later: of other types, in other ways, with columns in another order. An estimator, its policy, the JSON, the
-exported function and SQL and a bandit are asked for each row. What they do must be what the value means, or one line
-that refuses it; of files a note may name a column too. Old faults, put back one by one, are found.
+A rule is learnt from a column of some kind; rows come later in other types, ways and orders, to all that reads them.
+Old faults, put back one by one, are found.
 """
 
 import random

@@ -1,10 +1,7 @@
-"""Wrong calls of the Python API: each must be refused with one line that says what is wrong.
+"""Wrong calls of the Python API: each must be refused with one line of a MilpcbError.
 
-The calls are made from the registry (every policy class, learner, environment, relaxation and solver), so a new entry
-is covered without a line here; those of estimators, logs, restrictions stand in misuse_offline.py. A call counts as
-refused when it raises a MilpcbError whose message is one line. Reported beside it: calls that Python itself refuses
-because they do not fit the signature (an argument that is not there), raw errors from inside, and calls that were taken
-in silence. The last two must be 0.
+They are made from the registry, so that a new entry is covered. Python itself may refuse what does not fit a signature;
+raw errors from inside, and calls that are taken in silence, must be 0.
 """
 
 import warnings

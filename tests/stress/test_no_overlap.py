@@ -1,10 +1,7 @@
 """Recommendations and claims where a log has no rows of an action, and where it has, on logs of known truth.
 
-Gaps: in a part of the population, which one test cuts off or two, some action was never done. Propensities are given
-for all actions, or of what was done, or estimated; by every method, in memory and in one pass. Neither the rule nor the
-way to treat all alike plays the action there, and giving it to everybody has no value and no interval. Overlap: every
-action has a fair chance everywhere. Limits: a second outcome must be no worse than under "wait", where harm is rare and
-where it is usual.
+In a part that one test cuts off, or two, some action was never done: nobody is given it there, and giving it to
+everybody has no value and no interval. A second outcome is no worse than under "wait".
 """
 
 from collections import Counter

@@ -1,12 +1,7 @@
 """Every kind of oracle, and every route of the search, against definitions, on drawn classes, contexts and costs.
 
-Each case is a class of scripts/checks/questions.py on a few contexts whose columns may be alike, turned round or
-nested. Without side constraints its costs are whole or real, times a power of two between 2^-1000 and 2^900: asked are
-values, policies (of the class, and as cheap as is claimed) and profiles, and the value once more after the columns have
-changed places. With one to three of them, by names or as weights, attained exactly or beyond all policies, the answers
-are those of the list of all policies, action weights those of all ways to write one, and ``near_best`` has all within a
-slack: how many, in which order, which actions they play, and what forbidding each feature costs. Whole costs must be
-answered exactly, but by solvers in units below 1.
+Free ones in any unit of cost, by the definition over raw features, and with columns in another order; others under side
+constraints, attained exactly or beyond all policies, by lists of all policies and of all ways to write one.
 """
 
 from collections import Counter

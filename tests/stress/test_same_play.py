@@ -1,10 +1,7 @@
 """Learners over the search and over solvers: every round is compared bit for bit.
 
-A perturbed leader over the search and over HiGHS: depth-2 trees over five yes/no features, costs 0 and 1, noise of
-integers on columns and on contexts, so that every total is an integer. What each round played, its estimate, the rate
-and the bound must be the same to the last bit, and with them the regret. Laplace noise rounds as sums are formed, so
-nothing is asked of it. Then BISTRO+ with one draw of the future, whose totals are integers, over one solver of each
-kind.
+Noise of integers, so that every total is one, on columns and on contexts. Laplace noise rounds as sums are formed, so
+nothing is asked of it.
 """
 
 from collections.abc import Iterator

@@ -1,12 +1,7 @@
 """A service's everyday life in random order, beside a plain ledger that everything certain is computed from anew.
 
-Schedules: act, with masks and without, learn at once and late, by id, decision and text, give up, be overridden, add an
-action, retire one and readmit it, save, crash and load, copy, hand in what a crash lost, and what was forged. Some have
-a guard-rail and a share, some a baseline. After every few steps the certificate and ``policy()`` are compared with the
-ledger's own, over the list of all trees, and each line of the log with the decision that its cost was handed in for;
-regret, by costs that the bandit never sees, must lie below the certificate with a confidence of 99.9 %, and what was
-paid within the promise of the baseline. Pairs: a bandit and one that goes on from it, by a file, a pickle or a copy;
-what one pays hangs on what the other just played, and its certificate must hold.
+With a guard-rail and a share, with a baseline, or free. Pairs are a bandit and one that goes on from it: what one pays
+depends on what the other just played, and its certificate must hold.
 """
 
 import copy

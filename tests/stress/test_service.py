@@ -1,9 +1,7 @@
 """Files of a service: damaged, forged, and saved by many at the same time.
 
-Damages: bytes of saved bandits, digits above all, are flipped, cut and repeated. Each must be refused with one line.
-Forgeries: values anywhere in the file are replaced and the checksum is made to fit; each must load or be refused with
-one line. Saving: 4 processes of 4 threads each save bandits of their own to one path while readers load it; no save may
-fail, no reader see anything but a whole file, no temporary file stay.
+Damages are refused with one line; forgeries, whose checksum fits, load or are refused; no save fails, no reader sees
+anything but a whole file, no temporary file stays.
 """
 
 import multiprocessing

@@ -1,10 +1,7 @@
 """How often trials end with a policy that they should not end with, after how many rows, and whether as planned.
 
-*false*: trials that are looked at whenever rows have grown by a tenth, K = 3, trees of depth 2 on 8 yes/no features;
-the best tree is better than everything else by exactly eps. Actions are drawn evenly; or mostly the leader's of the
-rows before, with a floor that falls; or evenly, where the opposite of the truth is expected. *rows*: planted trees on
-12 features, beside confidence sequences for each value, with the same estimates and union. *plan*: whether
-``milpcb plan`` is right about its power, by fresh trials of as many rows as it asks for.
+The best tree is better than everything else by exactly eps; actions are drawn evenly, or mostly the one of the leader,
+or evenly where the opposite of the truth is expected.
 """
 
 from collections.abc import Iterator
