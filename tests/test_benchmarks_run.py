@@ -15,7 +15,7 @@ BENCHMARKS = SCRIPTS / "benchmarks"
 LEARN = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds", "3", "--one-pass", "--draws", "20"]
 # Options beside those that are named, and what stands in place of the sizes of a script.
 SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
-    "constraints": ([], {"SIZES": [(40, 4)], "MATRICES": 2, "BY_SOLVER": 3, "HORIZON": 300}),
+    "constraints": ([], {"SIZES": [(40, 4)], "MATRICES": 2, "BY_SOLVER": 3}),
     "cuts": ([], {"ROUTES": [(60, 3, 3, 2)], "ALL": [(60, 3, 2), (40, 3, 3)], "WORTH": [(60, 3)], "FRESH": 100}),
     "fixed_share": (["--horizon", "200", "--seeds", "1"], {}),
     "linear": (

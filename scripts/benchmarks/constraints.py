@@ -1,4 +1,4 @@
-"""Time of side constraints in the search over trees: against its own free queries, for solvers, and in a round.
+"""Time of side constraints in the search over trees: against its own free queries, and for solvers.
 
     python scripts/benchmarks/constraints.py [--json FILE] [--quick]
 
@@ -12,13 +12,12 @@ HiGHS has a minute for one matrix at depth 3. Where two answer the same query, d
 One table asks kind "milp": of several rules, classes and solvers, those that are installed and whose licence allows the
 program.
 
-The last table plays Exp4 under the budget on planted costs; regret is against the best tree that keeps the budget.
-``--quick`` leaves out what takes minutes: the larger problems of HiGHS, other solvers, and nine tenths of the rounds.
+``--quick`` leaves out what takes minutes: the larger problems of HiGHS, and other solvers. A learner under the budget
+is played by scripts/reproduce/constraint.toml.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from time import process_time
 from typing import Any
 
 import bench
@@ -26,7 +25,6 @@ import numpy as np
 
 from milpcb import open_oracle
 from milpcb.constraints import Constraint, parity, share_at_most
-from milpcb.learners import Exp4
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import PolicyClass
 from milpcb.solvers import describe_all
@@ -38,7 +36,6 @@ N_ACTIONS, SHARE, DELTA = 3, 0.2, 0.1
 MATRICES = 20
 BY_SOLVER, WARM_UP = 12, 2
 VENDORS = ["gurobi", "xpress", "copt", "scip"]
-HORIZON = 100_000
 TREES = {depth: DecisionTrees(N_ACTIONS, depth=depth) for depth in (2, 3)}
 CLASSES: dict[str, PolicyClass] = {"trees": TREES[2], "lists of two rules": RuleLists(N_ACTIONS, max_rules=2)}
 SECONDS_OF_HIGHS = 60.0
@@ -60,7 +57,6 @@ def main() -> None:
         "solvers, ms": [
             by_solver(problem, *case) for problem in problems[:2] for case in cases(problem, quick=arguments.quick)
         ],
-        "Exp4 under the budget, 200 contexts, 12 literals": [exp4(HORIZON // 10 if arguments.quick else HORIZON)],
     }
     bench.report(rows, arguments.json)
 
@@ -160,29 +156,6 @@ def by_solver(problem: Problem, name: str, rule: str, solver: str) -> bench.Row:
     found = [timed(oracle, problem.costs())[0] for _ in range(WARM_UP + BY_SOLVER)][WARM_UP:]
     asked = {"class": name, "rules": rule, "solver": solver}
     return {**problem.size, **asked, "median": float(np.median(found)), "worst": max(found)}
-
-
-def exp4(horizon: int) -> bench.Row:
-    """Return one row: microseconds of a round, and the regret of a run, against the best tree that keeps the budget."""
-    rng = np.random.default_rng(0)
-    contexts = rng.integers(0, 2, (200, 12)).astype(float)
-    rule = share_at_most(N_ACTIONS - 1, SHARE)
-    oracle = open_oracle(TREES[2], contexts, kind="search", constraints=[rule])
-    # The planted tree plays the last action on a quarter of the contexts: the budget binds.
-    best = np.where(contexts[:, 0] == 1, np.where(contexts[:, 1] == 1, 2, 0), np.where(contexts[:, 2] == 1, 0, 1))
-    chance = np.where(np.arange(N_ACTIONS) == best[:, None], 0.4, 0.6)
-    learner, totals, paid, seconds = Exp4(oracle, horizon=horizon), np.zeros((200, N_ACTIONS)), 0.0, 0.0
-    for row in rng.integers(0, 200, horizon).tolist():
-        costs = (rng.random(N_ACTIONS) < chance[row]).astype(float)
-        start = process_time()
-        q = learner.act(row)
-        action = int(np.searchsorted(np.cumsum(q), rng.random() * q.sum()))
-        learner.learn(row, action, float(costs[action]), float(q[action]))
-        seconds += process_time() - start
-        paid += float(q @ costs)
-        totals[row] += costs
-    regret = paid - oracle.value(totals)
-    return {"rounds": horizon, "µs a round": 1e6 * seconds / horizon, "regret": regret, "bound": learner.guarantee()}
 
 
 def timed(oracle: Oracle, costs: Floats) -> tuple[float, float]:
