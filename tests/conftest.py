@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -67,18 +67,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.fixture(scope="session")
-def slow() -> dict[str, str]:
-    """Return the table of what is slow, with the reasons."""
-    return SLOW
-
-
-@pytest.fixture(scope="session")
-def script() -> Callable[[str], Any]:
-    """Return ``script(path)``: a file of the folder scripts as a module."""
-    return _script
-
-
 @pytest.fixture
 def sketches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pictures be sketches, but in tests with the mark ``drawn``."""
@@ -94,30 +82,6 @@ def sketches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a copy of a bandit go on with the draws of the original, so that the two can be compared."""
     monkeypatch.setattr("milpcb.rng.parted", lambda state, _name: state)
-
-
-@pytest.fixture(scope="session")
-def draw_costs() -> Callable[..., Floats]:
-    """Return ``draw_costs(data, m, K)``: whole or real costs of both signs."""
-    return _draw_costs
-
-
-@pytest.fixture(scope="session")
-def battery() -> Callable[..., None]:
-    """Return ``battery(policies, contexts, data, solver)``: every check of a class on drawn costs."""
-    return _battery
-
-
-@pytest.fixture(scope="session")
-def assert_integral() -> Callable[..., None]:
-    """Return ``assert_integral(policies, contexts, seed)``: the relaxation's optima are whole for any objective."""
-    return _assert_integral
-
-
-@pytest.fixture
-def assert_golden() -> Callable[[str, str], None]:
-    """Return ``assert_golden(text, name)``: the text is that of tests/golden/<name>."""
-    return _assert_golden
 
 
 def of_python(variables: dict[str, str]) -> dict[str, str]:
@@ -185,6 +149,7 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
 
 
 def _script(path: str) -> Any:
+    """Return a file of the folder scripts as a module."""
     spec: Any = spec_from_file_location(f"script_{Path(path).stem}", SCRIPTS / path)
     module = sys.modules[spec.name] = module_from_spec(spec)  # where dataclasses look for it
     spec.loader.exec_module(module)
@@ -192,11 +157,13 @@ def _script(path: str) -> Any:
 
 
 def _draw_costs(data: st.DataObject, n_contexts: int, n_actions: int) -> Floats:
+    """Return whole or real costs (m, K) of both signs."""
     elements = data.draw(st.sampled_from([WHOLE, REAL]))
     return data.draw(arrays(np.float64, (n_contexts, n_actions), elements=elements))
 
 
 def _battery(policies: PolicyClass, contexts: Floats, data: st.DataObject, solver: str = "highs") -> None:
+    """Make every check of a class on drawn costs."""
     costs = _draw_costs(data, len(contexts), policies.n_actions)
     row = data.draw(st.integers(0, len(contexts) - 1))
     case = checks.Case(policies, contexts, policies.on(contexts).labelings(), costs, row, solver)
@@ -205,6 +172,7 @@ def _battery(policies: PolicyClass, contexts: Floats, data: st.DataObject, solve
 
 
 def _assert_integral(policies: PolicyClass, contexts: Floats, seed: int) -> None:
+    """The optima of the relaxation are whole for any objective."""
     for constrained in (False, True):
         program = policies.on(contexts).program(constrained=constrained).program
         assert program.integral
@@ -216,9 +184,19 @@ def _assert_integral(policies: PolicyClass, contexts: Floats, seed: int) -> None
 
 
 def _assert_golden(text: str, name: str) -> None:
+    """The text is that of tests/golden/<name>."""
     path = GOLDEN / name
     if os.environ.get("MILPCB_UPDATE_GOLDEN") == "1":
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     assert path.is_file(), f"{path} is missing: run with MILPCB_UPDATE_GOLDEN=1 and read what it writes"
     assert text == path.read_text(), f"differs from {path}: if meant, run with MILPCB_UPDATE_GOLDEN=1 and read the diff"
+
+
+# Functions, and the table of slow tests, that tests name as arguments.
+assert_golden = pytest.fixture(lambda: _assert_golden, scope="session")
+assert_integral = pytest.fixture(lambda: _assert_integral, scope="session")
+battery = pytest.fixture(lambda: _battery, scope="session")
+draw_costs = pytest.fixture(lambda: _draw_costs, scope="session")
+script = pytest.fixture(lambda: _script, scope="session")
+slow = pytest.fixture(lambda: SLOW, scope="session")
