@@ -16,17 +16,16 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 import policies
 from milpcb import open_oracle, play
-from milpcb.cli import cli
 from milpcb.environments.coba import numbers
 from milpcb.environments.replay import Replay
 from milpcb.errors import InputError
 from milpcb.estimators import from_json
 from milpcb.offline import LoggedRounds, read_log
 from policies import DecisionTrees
+from tests.learned import command
 from tests.test_one_schema import CASES, Case, _plain
 
 TREES = DecisionTrees(2, depth=2, thresholds="all")
@@ -58,14 +57,6 @@ def in_file(frame: Any, ending: str, **more: Any) -> str:
     return f"log.{ending}"
 
 
-def run(*words: str) -> str:
-    """Return what a command prints; raises what ends it."""
-    done = CliRunner().invoke(cli, words, standalone_mode=False)
-    if done.exception is not None:
-        raise done.exception
-    return done.output
-
-
 def earned(done: list[str], right: list[str]) -> list[float]:
     """Return 1 where what was done is what a row needs."""
     return [float(own == needed) for own, needed in zip(done, right, strict=True)]
@@ -80,8 +71,8 @@ def test_learn_and_evaluate_give_what_they_need(asked: Any, ending: str, way: st
     own, frame, done, right = asked
     name = in_file(frame, ending, done=done, y=earned(done, right))
     quick = ["--draws", "0", "--resamples", "0"] if way == "--in-memory" else []
-    run("learn", name, *WAYS, *quick, way, "--depth", "2", "--thresholds", "7", "--out", "found")
-    said = run("evaluate", name, "found/policy.json", *WAYS, "--method", "snips")
+    command("learn", name, *WAYS, *quick, way, "--depth", "2", "--thresholds", "7", "--out", "found")
+    said = command("evaluate", name, "found/policy.json", *WAYS, "--method", "snips").output
     assert re.search("this policy +│ 100 +│", said), said
     rows = (pl.read_parquet(name) if ending == "parquet" else pl.read_csv(name, infer_schema=False)).select(own.name)
     tree = from_json(Path("found/policy.json").read_text())
@@ -134,16 +125,16 @@ def test_tables_of_numbers_are_replayed_solved_and_certified(asked: Any) -> None
         solve = ["solve", table, "costs.csv", "--depth", "2", "--thresholds", "all", "--kind", "search"]
         known = own.name in (NUMBERS if ending == "parquet" else NUMBERS - {"member", "0"} | {"store"})
         if known:
-            run(*solve, "--out", "answer.json")
+            command(*solve, "--out", "answer.json")
             answer = policies.from_json(Path("answer.json").read_text())
             assert answer.predict_names(frame.astype(float)) == right
             world = Replay(contexts=table, costs="costs.csv")
             found = play(world, "uniform", len(right), policies=TREES).plays[0]
             assert found.rows[-1]["best_cost"] == 0
             log = in_file(frame, ending, action=done, cost=wrong, probability=[0.5] * len(right))
-            assert str(answer) in run("certify", log, "--depth", "2", "--thresholds", "all")
+            assert str(answer) in command("certify", log, "--depth", "2", "--thresholds", "all").output
         else:
-            for ask in (partial(run, *solve), partial(Replay, contexts=table, costs="costs.csv")):
+            for ask in (partial(command, *solve), partial(Replay, contexts=table, costs="costs.csv")):
                 with pytest.raises(InputError, match=r"line [12]|column|missing|nan") as caught:
                     ask()
                 assert "\n" not in str(caught.value)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from milpcb import open_oracle
-from milpcb.cli import cli
 from policies import ThresholdRules
+from tests.learned import command
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / ".github/CONTRIBUTING.md").read_text(encoding="utf-8").split("\n## Five walks through the code\n")[1]
@@ -44,17 +43,11 @@ def walks() -> list[list[tuple[str, str]]]:
     return [re.findall(r"^\d+\. `([^`]+)`, `([^`]+)`: ", walk, re.MULTILINE) for walk in PAGE.split("\n**")[1:]]
 
 
-def milpcb(*arguments: str) -> None:
-    """Run a command in this process."""
-    done = CliRunner().invoke(cli, arguments)
-    assert done.exit_code == 0, done.output
-
-
 def study(folder: Path, kind: str = "search", constraints: str = "") -> None:
     """Play a study of one cell."""
     (folder / "walk.toml").write_text(STUDY.format(kind=kind, constraints=constraints))
     out = str(folder / f"out_{kind}_{len(constraints)}")
-    milpcb("run", str(folder / "walk.toml"), "--out", out, "--backend", "serial", "--progress", "quiet")
+    command("run", str(folder / "walk.toml"), "--out", out, "--backend", "serial", "--progress", "quiet")
 
 
 def value(folder: Path) -> None:
@@ -73,7 +66,7 @@ def learn(folder: Path) -> None:
     (folder / "log.csv").write_text("\n".join(["age,action,reward", *rows]))
     columns = ("--action", "action", "--reward", "reward", "--randomised")
     quick = ("--depth", "1", "--draws", "0", "--resamples", "0")
-    milpcb("learn", str(folder / "log.csv"), *columns, *quick, "--out", str(folder / "learnt"))
+    command("learn", str(folder / "log.csv"), *columns, *quick, "--out", str(folder / "learnt"))
 
 
 def constrain(folder: Path) -> None:
@@ -85,7 +78,7 @@ def constrain(folder: Path) -> None:
 def plot(folder: Path) -> None:
     """Draw a study."""
     study(folder)
-    milpcb("plot", str(folder / "out_search_0"))
+    command("plot", str(folder / "out_search_0"))
 
 
 PLAYED: list[Callable[[Path], None]] = [study, value, learn, constrain, plot]

@@ -15,7 +15,6 @@ plays classes of slow programs by HiGHS; T = 10 000 takes minutes with one of th
 """
 
 import json
-from itertools import product
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -31,7 +30,7 @@ from milpcb.environments.planted import Planted
 from milpcb.learners import BistroPlus
 from milpcb.learners import kept_minimiser as kept
 from milpcb.protocols import PolicyClass
-from milpcb.types import Floats, Ints
+from milpcb.types import Floats
 from policies import DecisionTrees, Halfspaces, LinearRules
 
 QUIET, QUIET_HORIZON = 20_000, 10**6  # calls of act and learn, of so many
@@ -188,16 +187,6 @@ def spread(seeds: int, file: Path | None) -> Rows:
     return rows
 
 
-def labelings(contexts: Floats, n_actions: int) -> Ints:
-    """Return what all trees of depth 2 play on contexts of 0 and 1 (m, N), each once."""
-    bits, found = contexts.astype(np.int64), []
-    leaves = np.array(list(product(range(n_actions), repeat=4)))
-    for root, left, right in product(range(bits.shape[1]), repeat=3):
-        below = np.where(bits[:, root] == 1, 2 + bits[:, right], bits[:, left])
-        found.append(leaves[:, below].astype(np.int8))
-    return np.unique(np.concatenate(found), axis=0).T.copy()
-
-
 def counts(horizon: int) -> dict[str, float]:
     """Return how many queries a run asks, and would ask if it knew the gap, or the n best, from each query."""
     run, changes = Run(horizon, "search", 0), []
@@ -213,7 +202,8 @@ def counts(horizon: int) -> dict[str, float]:
         run.play(learner, horizon)
     once: Any = learner.one_draw
     asked = {"changes": len(changes), "the run": once.queries - once.ties}
-    labels = labelings(run.oracle.contexts, 3)
+    trees: Any = open_oracle(DecisionTrees(n_actions=3, depth=2), run.oracle.contexts, kind="enumeration")
+    labels = trees.labelings.T.copy()
     totals = start[np.arange(len(labels))[:, None], labels].sum(axis=0)
     leader, known = int(totals.argmin()), {name: _Known(n) for name, n in KNOWN.items()}
     for row, change in changes:

@@ -23,7 +23,7 @@ def main() -> None:
     for (learner,), rows in last.group_by("learner", maintain_order=True):
         study.show(str(learner), list(means(rows)))
         for name in ("regret", "certificate"):
-            print(f"slope of the {name} from T = {spaced(LEAST_HORIZON)} on: {shown(slope(rows, name))}")
+            print(f"slope of the {name} from T = {spaced(LEAST_HORIZON)} on: {study.in_words(slope(rows, name))}")
 
 
 def means(rows: pl.DataFrame) -> Iterator[dict[str, str]]:
@@ -38,10 +38,6 @@ def slope(rows: pl.DataFrame, name: str) -> Slope:
     """Return the fitted growth of a column with the horizon."""
     kept = rows.filter(pl.col("horizon") >= LEAST_HORIZON)
     return fit_slope({horizon: own[name].to_list() for (horizon,), own in kept.group_by("horizon")})
-
-
-def shown(fit: Slope) -> str:
-    return f"{fit.slope:.2f} ({fit.low:.2f} to {fit.high:.2f})" if fit.fitted else fit.note
 
 
 def number(value: float | None) -> str:

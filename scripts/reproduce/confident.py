@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import study
 
 from milpcb import FinitePool, open_oracle
 from milpcb.environments.planted import Planted
@@ -70,11 +71,6 @@ def play(name: str, rounds: int, seed: int) -> Played:
     return Played(regret, learner.certificate(), confident, 1e6 * seconds / rounds)
 
 
-def slope(runs: dict[int, list[Played]], field: str) -> str:
-    fit = fit_slope({rounds: [getattr(run, field) for run in played] for rounds, played in runs.items()})
-    return f"{fit.slope:.2f} ({fit.low:.2f} to {fit.high:.2f})" if fit.fitted else fit.note
-
-
 def main() -> None:
     """Play all runs and print the means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -82,19 +78,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
-    unknown = set(arguments.learners) - set(LEARNERS)
-    if unknown:
+    if unknown := set(arguments.learners) - set(LEARNERS):
         parser.error(f"no learner '{min(unknown)}'; there are {', '.join(LEARNERS)}")
-    print(f"{'learner':30s} {'T':>9s} {'regret':>8s} {'certificate':>12s} {'confident':>10s} {'us a round':>11s}")
     with ProcessPoolExecutor() as pool:
         for name in arguments.learners or LEARNERS:
-            runs: dict[int, list[Played]] = {}
-            for rounds in arguments.rounds:
-                runs[rounds] = list(pool.map(partial(play, name, rounds), range(arguments.runs)))
-                regret, certificate, confident, spent = np.mean(runs[rounds], axis=0)
-                means = f"{regret:8,.0f} {certificate:12,.0f} {confident:10,.0f} {spent:11.0f}"
-                print(f"{name:30s} {rounds:9,d} {means}", flush=True)
-            print(f"slopes: regret {slope(runs, 'regret')}, confident certificate {slope(runs, 'confident')}")
+            runs = {T: list(pool.map(partial(play, name, T), range(arguments.runs))) for T in arguments.rounds}
+            means = {T: np.mean(played, axis=0) for T, played in runs.items()}
+            rows = [dict(zip(Played._fields, (f"{mean:,.0f}" for mean in own), strict=True)) for own in means.values()]
+            study.show(name, [{"T": f"{T:,}", **row} for T, row in zip(means, rows, strict=True)])
+            for field in ("regret", "confident"):
+                growth = fit_slope({T: [getattr(run, field) for run in played] for T, played in runs.items()})
+                print(f"slope of the {field}: {study.in_words(growth)}", flush=True)
 
 
 if __name__ == "__main__":

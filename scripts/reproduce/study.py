@@ -9,6 +9,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from milpcb.experiments.results.curves import Slope
+
 
 def run(script: str, explanation: str | None) -> Path:
     """Run the config of a script's name, or another by --config; return the run directory.
@@ -35,3 +37,8 @@ def show(title: str, rows: Sequence[Mapping[str, str]]) -> None:
         table.add_row(*row.values())
     console = Console(width=140) if not sys.stdout.isatty() else Console()
     console.print(table)
+
+
+def in_words(fit: Slope) -> str:
+    """Return a slope with its interval."""
+    return f"{fit.slope:.2f} ({fit.low:.2f} to {fit.high:.2f})" if fit.fitted else fit.note
