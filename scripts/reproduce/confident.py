@@ -86,9 +86,9 @@ def main() -> None:
             means = {T: np.mean(played, axis=0) for T, played in runs.items()}
             rows = [dict(zip(Played._fields, (f"{mean:,.0f}" for mean in own), strict=True)) for own in means.values()]
             study.show(name, [{"T": f"{T:,}", **row} for T, row in zip(means, rows, strict=True)])
-            for field in ("regret", "confident"):
+            for field, what in {"regret": "regret", "confident": "confident certificate"}.items():
                 growth = fit_slope({T: [getattr(run, field) for run in played] for T, played in runs.items()})
-                print(f"slope of the {field}: {study.in_words(growth)}", flush=True)
+                print(f"slope of the {what}: {study.in_words(growth)}", flush=True)
 
 
 if __name__ == "__main__":
