@@ -53,7 +53,7 @@ LAYERS = (
 ANYWHERE = {"numpy", "scipy"}
 VENDORS = {
     "coba": ("milpcb.environments.coba",),
-    "contextualbandits": ("milpcb.learners.contextualbandits",),
+    "contextualbandits": ("milpcb.learners.rivals",),
     "coptpy": ("milpcb.solvers.copt",),
     "cplex": ("milpcb.solvers.cplex",),
     "click": ("milpcb.cli", "milpcb.commands"),
@@ -81,13 +81,13 @@ VENDORS = {
     "sklearn": (
         "milpcb.environments.supervised",
         "milpcb.estimators",
-        "milpcb.learners.contextualbandits",
+        "milpcb.learners.rivals",
         "milpcb.offline",
     ),
     "threadpoolctl": ("milpcb.experiments.run.task", "milpcb.offline"),
     "tomli_w": ("milpcb.experiments.results.store",),
     "typing_extensions": ("milpcb.experiments.results.schemas",),
-    "vowpalwabbit": ("milpcb.learners.vw",),
+    "vowpalwabbit": ("milpcb.learners.rivals",),
     "xpress": ("milpcb.solvers.xpress",),
 }
 

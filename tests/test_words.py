@@ -198,7 +198,6 @@ ONE_MEANING = {
     r"play.*": {
         "milpcb/experiments/run/play.py",  # milpcb.play
         "milpcb/experiments/run/player.py",  # a learner at play
-        "milpcb/theory/player.py",  # the player of the game in the proofs
     },
     r"tables?": {"milpcb/data/tables.py"},  # files
 }

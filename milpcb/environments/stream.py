@@ -7,7 +7,7 @@ one block is kept, so memory does not grow with the horizon.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
@@ -56,13 +56,11 @@ class CheckedStream(ABC):
 
     def reveal(self, t: int) -> int:
         """Return the row of ``contexts`` that round ``t`` (0-based) shows."""
-        self._check(t)
-        return self._row(t)
+        return self._row(t if 0 <= t < self.horizon else self._refuse(t))
 
     def costs(self, t: int) -> Floats:
         """Return the costs (K,) of round ``t``, read-only."""
-        self._check(t)
-        return self._shown(t)
+        return self._shown(t if 0 <= t < self.horizon else self._refuse(t))
 
     @abstractmethod
     def _row(self, t: int) -> int: ...
@@ -70,9 +68,8 @@ class CheckedStream(ABC):
     @abstractmethod
     def _shown(self, t: int) -> Floats: ...
 
-    def _check(self, t: int) -> None:
-        if not 0 <= t < self.horizon:
-            raise InputError(f"round {t} is outside the horizon; give a round from 0 to {self.horizon - 1}")
+    def _refuse(self, t: int) -> Never:
+        raise InputError(f"round {t} is outside the horizon; give a round from 0 to {self.horizon - 1}")
 
 
 class _Block(NamedTuple):

@@ -4,7 +4,6 @@ from milpcb.learners.base import Learner
 from milpcb.learners.bistro_plus import BistroPlus
 from milpcb.learners.comparators import BestInHindsight, Uniform
 from milpcb.learners.conservative import Conservative
-from milpcb.learners.contextualbandits import ContextualBandits
 from milpcb.learners.doubling import Doubling
 from milpcb.learners.enumerated import Exp4P, Hedge, PolicyElimination
 from milpcb.learners.exp4 import Exp4, Forgetting
@@ -13,7 +12,7 @@ from milpcb.learners.ftpl import ContextualFTPL
 from milpcb.learners.greedy import EpochGreedy, EpsilonGreedy, ExploreThenCommit
 from milpcb.learners.guarded import Guarded
 from milpcb.learners.low_variance import ILoveToConBandits, RandomizedUCB
-from milpcb.learners.vw import VW
+from milpcb.learners.rivals import VW, ContextualBandits
 
 __all__ = [
     "VW",

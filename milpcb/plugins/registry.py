@@ -93,7 +93,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "best_in_hindsight": "milpcb.learners.comparators:BestInHindsight",
         "bistro_plus": "milpcb.learners.bistro_plus:BistroPlus",
         "conservative": "milpcb.learners.conservative:Conservative",
-        "contextualbandits": "milpcb.learners.contextualbandits:ContextualBandits",
+        "contextualbandits": "milpcb.learners.rivals:ContextualBandits",
         "doubling": "milpcb.learners.doubling:Doubling",
         "epoch_greedy": "milpcb.learners.greedy:EpochGreedy",
         "epsilon_greedy": "milpcb.learners.greedy:EpsilonGreedy",
@@ -109,7 +109,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "policy_elimination": "milpcb.learners.enumerated:PolicyElimination",
         "randomized_ucb": "milpcb.learners.low_variance:RandomizedUCB",
         "uniform": "milpcb.learners.comparators:Uniform",
-        "vw": "milpcb.learners.vw:VW",
+        "vw": "milpcb.learners.rivals:VW",
     },
     "environment": {
         "planted": "milpcb.environments.planted:Planted",

@@ -14,7 +14,7 @@ from milpcb.relaxations.base import KeptRound, Relaxation
 from milpcb.relaxations.coordinate import Coordinate, Signed
 from milpcb.relaxations.game import fill, phi_from_psi
 from milpcb.relaxations.paper import Paper
-from milpcb.theory.player import Variant
+from milpcb.theory.exact import Variant
 from milpcb.types import Floats
 
 

@@ -29,9 +29,8 @@ from milpcb.oracles import open_oracle
 from milpcb.plugins import registry
 from milpcb.relaxations.base import Relaxation
 from milpcb.relaxations.game import mix
-from milpcb.theory.exact import ExactRun
+from milpcb.theory.exact import ExactRun, Player, Variant
 from milpcb.theory.games import SKEWED, Game, Verdict
-from milpcb.theory.player import Player, Variant
 from milpcb.theory.verdicts import variants
 
 DRAWS = 800

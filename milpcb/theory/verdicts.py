@@ -17,9 +17,8 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.relaxations.base import Estimator, Relaxation
-from milpcb.theory.exact import COSTS, ExactRun
+from milpcb.theory.exact import COSTS, ExactRun, Leftover, Player, Totals, Variant
 from milpcb.theory.games import Game, Verdict
-from milpcb.theory.player import Leftover, Player, Totals, Variant
 
 
 def sequences(run: ExactRun, horizon: int) -> tuple[Fraction, Fraction]:

@@ -11,10 +11,9 @@ from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.relaxations import game as rounds
 from milpcb.relaxations.paper import Half, Paper
-from milpcb.theory.exact import ExactRun
+from milpcb.theory.exact import ExactRun, Leftover, Player, Variant
 from milpcb.theory.games import POINT, SKEWED, UNIFORM, Game, quick_games
 from milpcb.theory.mutants import ALSO_ADMISSIBLE, MUTANTS
-from milpcb.theory.player import Leftover, Player, Variant
 from milpcb.theory.verdicts import Slacks, judge, sequences, slacks, variants, violations, worst_plan
 
 F = Fraction

@@ -20,7 +20,7 @@ import numpy as np
 from milpcb.plugins import registry
 from milpcb.relaxations.base import Relaxation
 from milpcb.relaxations.game import mix
-from milpcb.theory.player import Player, Totals, Variant, int_if_whole
+from milpcb.theory.exact import Player, Totals, Variant, int_if_whole
 from tests.theory.coins.slacks import Verdict, worst_of
 
 Law = dict[Totals, Fraction]  # of noise by policy

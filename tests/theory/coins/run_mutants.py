@@ -5,7 +5,7 @@ import numpy as np
 from milpcb.learners import BistroPlus
 from milpcb.relaxations.coordinate import Signed
 from milpcb.relaxations.paper import Half, Paper
-from milpcb.theory.player import Variant
+from milpcb.theory.exact import Variant
 from milpcb.theory.runs import Run
 from milpcb.types import Floats, Ints
 
