@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,58 +14,21 @@ from milpcb.learners import Exp4, Forgetting
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats, Ints
-from policies import BoxRules, DecisionTrees, FiniteClass, MonotoneRules, RuleLists, ThresholdRules
+from policies import BoxRules, DecisionTrees, FiniteClass, MonotoneRules, RuleLists
 
 from .rounds import listed
 
 BITS = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1]], float)
-REALS = np.array([[0.1, 5.0], [0.9, 1.0], [2.2, 3.0], [2.9, 4.0], [0.4, 1.5]])
-CUTS = [[0.5, 2.5], [2.0]]
 TABLE = np.array([[0, 1, 2, 0, 1, 2], [1, 1, 0, 0, 2, 0], [2, 2, 2, 2, 2, 2], [0, 1, 2, 0, 1, 2]])
 RULES = ("fixed", "anytime", "adaptive", "certified")
 
 
 # ------------------------------------------------------------------- every derivation, from its definition
 
-
-def trees(depth: int, n_actions: int) -> list[Ints]:
-    """Any literal at each inner node, any action at each leaf of a complete tree."""
-    if depth == 0:
-        return [np.full(len(BITS), action) for action in range(n_actions)]
-    below = trees(depth - 1, n_actions)
-    return [np.where(BITS[:, f] > 0.5, yes, no) for f in range(BITS.shape[1]) for yes, no in product(below, below)]
-
-
-def thresholds(max_cuts: int, n_actions: int) -> list[Ints]:
-    """A feature, at most max_cuts of its cuts, any action for each piece."""
-    return [
-        np.array(actions)[np.searchsorted(cuts, REALS[:, f])]
-        for f, points in enumerate(CUTS)
-        for count in range(max_cuts + 1)
-        for cuts in combinations(points, count)
-        for actions in product(range(n_actions), repeat=count + 1)
-    ]
-
-
-def rule_lists(max_rules: int, n_actions: int) -> list[Ints]:
-    """Tests of different literals, an outcome to go on with (0 at the last), an action for each end."""
-    made = []
-    for literals in permutations(range(BITS.shape[1]), max_rules):
-        for outcomes in product((0, 1), repeat=max_rules - 1):
-            for actions in product(range(n_actions), repeat=max_rules + 1):
-                labels = np.full(len(BITS), actions[-1])
-                for f, outcome, action in list(zip(literals, (*outcomes, 0), actions, strict=False))[::-1]:
-                    labels = np.where(BITS[:, f] == outcome, labels, action)
-                made.append(labels)
-    return made
-
-
+# That oracles and their tables weigh the derivations of each class is tested with the classes.
+STUMPS = [np.where(BITS[:, f] > 0.5, yes, no) for f in range(3) for yes, no in product(range(3), repeat=2)]
 SEARCHED: dict[str, tuple[PolicyClass, Floats, list[Ints]]] = {
-    "trees, depth 1": (DecisionTrees(3, 1), BITS, trees(1, 3)),
-    "trees, depth 2": (DecisionTrees(2, 2), BITS, trees(2, 2)),
-    "thresholds, one cut": (ThresholdRules(3, 1, thresholds=CUTS), REALS, thresholds(1, 3)),
-    "thresholds, two cuts": (ThresholdRules(2, 2, thresholds=CUTS), REALS, thresholds(2, 2)),
-    "rule lists": (RuleLists(2, 2), BITS, rule_lists(2, 2)),
+    "trees": (DecisionTrees(3, 1), BITS, STUMPS),
     "finite, with a repeat": (FiniteClass(TABLE, 3), np.arange(6.0)[:, None], list(TABLE)),
 }
 
