@@ -48,8 +48,6 @@ def played(learner: Learner, row: int = 0) -> Any:
 OF_BISTRO: list[tuple[dict[str, Any], str]] = [
     ({"scale": 2.9}, "at least 3"),
     *(({"scale": scale}, "scale") for scale in (np.nan, np.inf, "relax")),
-    ({"horizon": 0}, "horizon"),
-    ({"seed": -1}, "seed"),
     ({"noise": "papr"}, "'paper'"),
     ({"queries": "al"}, "'all'"),
     ({"leftover": "unifrom"}, "'uniform'"),
@@ -62,7 +60,6 @@ OF_BISTRO: list[tuple[dict[str, Any], str]] = [
     ({"pool": FinitePool(CONTEXTS[::-1])}, "contexts"),
     ({"pool": CONTEXTS}, "pool"),
     ({"pool": FinitePool}, "pool"),
-    ({"oracle": None}, "oracle"),
     ({"oracle": FinitePool(CONTEXTS), "pool": opened()}, "oracle"),
     ({"anytime": True, "queries": "profile"}, "queries"),
     *(({"anytime": True, "noise": "bistro", **other}, "noise") for other in ({}, {"queries": "argmin"})),
@@ -91,7 +88,6 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("ftpl", {**ADAPTIVE, "law": "laplac"}, "'laplace'"),
     *(("ftpl", {"epsilon": epsilon}, "epsilon") for epsilon in (0.0, np.inf, np.nan)),
     ("ftpl", {"cap": 0}, "cap"),
-    ("ftpl", {"horizon": 0}, "horizon"),
     ("ftpl", {"queries": "profil"}, "queries"),
     ("ftpl", {"estimates": "optimistic"}, "epsilon"),
     (
@@ -137,13 +133,9 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("doubling", {"inner": "exp4p", "options": {"delta": "half"}}, "delta"),
     ("doubling", {"options": {"scale": 1.0}}, "at least 3"),
     ("doubling", {"first": 0}, "first"),
-    ("doubling", {"horizon": 0}, "horizon"),
     ("doubling", {"inner": "exp44"}, "'exp4'"),
-    ("doubling", {"inner": "exp4", "seed": -1}, "seed"),
-    ("epoch_greedy", {"horizon": 0}, "horizon"),
     *(("epsilon_greedy", {"scale": scale}, "scale") for scale in (0.0, np.inf)),
     *(("epsilon_greedy", {"ratio": ratio}, "ratio") for ratio in (0.9, np.nan)),
-    ("epsilon_greedy", {"horizon": 0}, "horizon"),
     ("epsilon_greedy", {"data": "explore"}, "'exploration'"),
     ("exp4", {"rate": "anytme"}, "'anytime'"),
     *(("exp4", {"rate": rate}, "rate") for rate in (-0.1, np.nan, np.inf, True)),
@@ -156,7 +148,6 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
         for oracle in (opened(DecisionTrees(3, 1), "milp"), opened(MonotoneRules(2), "search"))
     ),
     *(("explore_then_commit", {"rounds": rounds}, "rounds") for rounds in (0, 10, 2.5)),
-    ("explore_then_commit", {"horizon": 0}, "horizon"),
     *(("guarded", {"inner": inner}, f"'{inner}'") for inner in ("hedge", "guarded")),
     ("guarded", {"bound": -1.0}, "bound"),
     ("guarded", {"share": -0.1}, "share"),
@@ -173,8 +164,6 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("policy_elimination", {"growth": 0.9}, "growth"),
     ("policy_elimination", {"delta": 2.0}, "delta"),
     ("randomized_ucb", {"delta": 0.0}, "delta"),
-    *(("uniform", {"n_actions": 3, "seed": seed}, "seed") for seed in (-1, 0.5)),
-    ("uniform", {"n_actions": 3, "horizon": 0}, "horizon"),
 ]
 
 
