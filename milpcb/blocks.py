@@ -171,11 +171,7 @@ class Blocks:
         least = least_in_turn(
             lambda j, k: ask(tables[j:k].sum(axis=0)), len(tables), most, lambda j: toll * self.log_change(j)
         )
-        return [InTurn(total, tuple(map(self.after, blocks))) for total, blocks in least]
-
-    def after(self, block: int) -> int:
-        """Return the number of rounds after which a block, 1, 2, ..., ends."""
-        return self.ends[block - 1]
+        return [InTurn(total, tuple(self.ends[block - 1] for block in blocks)) for total, blocks in least]
 
     # ----------------------------------------------------------------- the union over several policies in turn
 

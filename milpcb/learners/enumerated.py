@@ -186,14 +186,11 @@ class PolicyElimination(Learner):
         t = self.played + 1
         self._counts[row] += 1
         self._totals += (1.0 - cost) / probability * (self._actions[row] == action)
-        self._alive &= self._totals >= self._totals[self._alive].max() - 2 * t * self.width(t)
+        width = float(2 * np.sqrt(2 * self.n_actions * self._log(t) / t))  # b_t
+        self._alive &= self._totals >= self._totals[self._alive].max() - 2 * t * width
         # While mu is at its cap of 1/(2K) every P will do, the one in play too.
         if t + 1 >= self.growth * self._solved and self.exploration(t + 1) < self._mu:
             self._solve(t)
-
-    def width(self, t: int) -> float:
-        """Return b_t, the confidence width after ``t`` rounds."""
-        return float(2 * np.sqrt(2 * self.n_actions * self._log(t) / t))
 
     def exploration(self, t: int) -> float:
         """Return mu_t, the least probability of an action in round ``t`` = 1, 2, ..."""

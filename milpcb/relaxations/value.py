@@ -81,13 +81,6 @@ class Setting:
         K = self.oracle.n_actions
         return float(self.relaxation.guarantee(scale, self.horizon, K, self.oracle.log_size))
 
-    def scales(self) -> Floats:
-        """Return the default grid: log-spaced from 1/4 to 4 times the closed form's best L, where that is valid."""
-        K = self.oracle.n_actions
-        best = self.relaxation.best_scale(self.horizon, K, self.oracle.log_size)
-        low = max(self.relaxation.least_scale(K), best / FACTOR)
-        return np.geomspace(low, best * FACTOR, POINTS)
-
     def noise(self, scales: Floats, rng: np.random.Generator) -> Iterator[Ints]:
         """Yield (m, K): one draw of the noise of all T rounds, in units, at the largest L of ``scales`` first.
 
@@ -151,7 +144,13 @@ def relaxation_value(
     """
     setting = Setting(relaxation, oracle, pool, horizon)
     whole("draws", draws, 2)
-    grid = setting.scales() if scales is None else _checked(scales, relaxation.least_scale(oracle.n_actions))
+    least = relaxation.least_scale(oracle.n_actions)
+    if scales is None:
+        best_scale = relaxation.best_scale(horizon, oracle.n_actions, oracle.log_size)
+        scales = np.geomspace(max(least, best_scale / FACTOR), best_scale * FACTOR, POINTS)
+    grid = np.unique(np.asarray(scales, dtype=float))
+    if not (len(grid) and np.isfinite(grid).all() and grid[0] >= least):
+        raise InputError(f"scales (L) must be finite and at least {least:g}, got {scales!r}")
     tick = tick or (lambda _done: None)
     sups = _draw(setting, grid, rng, draws, precision, tick)
     mean, half_width = setting.interval(sups, grid)
@@ -188,10 +187,3 @@ def _draw(
             if half_width[mean.argmin()] < precision * mean.min():
                 break
     return np.array(sups)
-
-
-def _checked(scales: Any, least: float) -> Floats:
-    grid = np.unique(np.asarray(scales, dtype=float))
-    if not (len(grid) and np.isfinite(grid).all() and grid[0] >= least):
-        raise InputError(f"scales (L) must be finite and at least {least:g}, got {scales!r}")
-    return grid
