@@ -97,7 +97,8 @@ def test_only_a_plain_file_is_replaced(tmp_path: Path, kind: str) -> None:
         path.mkdir()
     path = Path(os.devnull) if kind == "device" else path
     before = path.lstat()
-    refused(lambda: played().save(path), "give the path of a plain file, or a new one")
+    kinds = "it is a folder, a link, a pipe or a device; give the path of a plain file, or a new one"
+    refused(lambda: played().save(path), f"cannot write {path}: {kinds}")
     assert path.lstat() == before
     assert other.exists() == (kind == "link")
 

@@ -24,27 +24,36 @@ def served(rounds: int, policies: Any = TREES, **options: Any) -> Bandit:
     return bandit
 
 
-def test_costs_and_the_certificate_are_stated() -> None:
-    """By the numbers that certificate and the costs are, at the confidence asked for."""
-    bandit = served(400)
+RULES = ThresholdRules(2, thresholds=[[30.0]], action_names=["call", "write"], feature_names=["age"])
+MORE = "With 90 % confidence that is at most {} than the best of all"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "policies", "options", "paid", "best", "unit"),
+    [
+        (400, TREES, {}, "400 decisions cost 300 in all, 0.75 each.", "decision trees would have cost", 1),
+        (
+            1000,
+            RULES,
+            {"reward_range": (0, 10), "constraints": share_at_most("call", 0.5)},
+            "1 000 decisions earned 2 500 in all, 2.5 each.",
+            "threshold rules that keep the constraints would have earned",
+            10,
+        ),
+    ],
+    ids=["costs", "rewards"],
+)
+def test_outcomes_and_the_certificate_are_stated(
+    rounds: int, policies: Any, options: Any, paid: str, best: str, unit: int
+) -> None:
+    """By the numbers that they are, in their own unit, at the confidence asked for; thousands are set apart."""
+    bandit = served(rounds, policies, **options)
     bandit.act([20])
-    most = f"{ceil(bandit.certificate(confidence=0.9))} more"
+    most = f"{ceil(unit * bandit.certificate(confidence=0.9)):,} {'less' if unit > 1 else 'more'}".replace(",", " ")
     assert bandit.statement(confidence=0.9).splitlines() == [
-        "400 decisions cost 300 in all, 0.75 each.",
-        f"With 90 % confidence that is at most {most} than the best of all decision trees would have cost on them.",
+        paid,
+        f"{MORE.format(most)} {best} on them.",
         "The cost of 1 more decision is not known yet, and not counted here.",
-    ]
-
-
-def test_rewards_are_stated_as_rewards() -> None:
-    """In their own unit; thousands are set apart, and constraints are named."""
-    rules = ThresholdRules(2, thresholds=[[30.0]], action_names=["call", "write"], feature_names=["age"])
-    bandit = served(1000, rules, reward_range=(0, 10), constraints=share_at_most("call", 0.5))
-    most = ceil(10 * bandit.certificate(confidence=0.95))
-    assert bandit.statement().splitlines() == [
-        "1 000 decisions earned 2 500 in all, 2.5 each.",
-        f"With 95 % confidence that is at most {most:,} less than the best of "
-        "all threshold rules that keep the constraints would have earned on them.".replace(",", " "),
     ]
 
 

@@ -22,7 +22,7 @@ from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.scale import Scale
 from milpcb.constraints.by_names import NamedConstraint, as_documents, of_document
 from milpcb.core import files, gate
-from milpcb.core.checks import check_file, index, instance, probabilities, unit_cost, whole
+from milpcb.core.checks import index, instance, probabilities, unit_cost, whole
 from milpcb.core.decimals import spaced
 from milpcb.errors import InputError, MilpcbError, RunError, shown
 from milpcb.plugins import injection, registry
@@ -64,16 +64,16 @@ def write(path: Path, content: bytes) -> None:
             "or keep no log"
         )
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            kind = "a folder, a link, a pipe or a device"
-            raise InputError(f"cannot write {path}: it is {kind}; give the path of a plain file, or a new one")
+        mode = path.lstat().st_mode
     except FileNotFoundError as error:
+        mode = stat.S_IFREG
         if not path.parent.is_dir():
             raise InputError(f"cannot write {path}: there is no folder {path.parent}") from error
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
-    except ValueError as error:  # a zero byte in the path
-        raise InputError(f"cannot write {path}: {error}") from error
+    except (OSError, ValueError) as error:  # or a zero byte in the path
+        raise InputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
+    if not stat.S_ISREG(mode):
+        kind = "a folder, a link, a pipe or a device"
+        raise InputError(f"cannot write {path}: it is {kind}; give the path of a plain file, or a new one")
     try:
         files.write_over(path, content)
     except RunError as error:
@@ -82,11 +82,10 @@ def write(path: Path, content: bytes) -> None:
 
 def read(path: Path) -> dict[str, Any]:
     """Return the state that ``sealed`` was given; raises InputError on any other file, and on one that was damaged."""
-    check_file(path)
     try:
         state = files.unsealed(gate.read_bytes(path, follow=True))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # or a zero byte in the path
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     if state is None:
         raise InputError(f"{path} is no file that Bandit.save wrote, or was damaged: its checksum does not fit")
     if state.get("format") != FORMAT:
