@@ -34,29 +34,6 @@ class Stuck(HighsSession):
         return super().solve(self.asked, **options)
 
 
-class Relaxing(HighsSession):
-    """HiGHS that solves the relaxation of everything."""
-
-    def __init__(self, program: Any, *, mip: bool) -> None:
-        del mip
-        super().__init__(program, mip=False)
-
-
-class AddsNoRows(HighsSession):
-    """HiGHS without the rows that are added later."""
-
-    def add_rows(self, matrix: Any, lower: Any, upper: Any) -> None:
-        """Do nothing."""
-
-
-class AddsUpperBounds(HighsSession):
-    """HiGHS that forgets what added rows must at least be."""
-
-    def add_rows(self, matrix: Any, lower: Any, upper: Any) -> None:
-        """Add half of the row."""
-        super().add_rows(matrix, np.full(len(lower), -np.inf), upper)
-
-
 class AddsOnce(HighsSession):
     """HiGHS that takes one row, and no further ones."""
 
@@ -91,11 +68,23 @@ SPOILT: list[Callable[[Solution], Solution]] = [
     lambda s: s if s.x is None else replace(s, x=s.x + 0.01),
     lambda _: Solution(Stop.UNKNOWN, np.inf, -np.inf),
 ]
+
+
+def mistaken(**methods: Any) -> type[HighsSession]:
+    """Return HiGHS with other methods."""
+    return type("Mistaken", (HighsSession,), methods)
+
+
+RELAXES = mistaken(__init__=lambda self, program, **_mip: HighsSession.__init__(self, program, mip=False))
+ADDS_NO_ROWS = mistaken(add_rows=lambda *_given: None)
+ADDS_UPPER_BOUNDS = mistaken(
+    add_rows=lambda self, rows, lower, upper: HighsSession.add_rows(self, rows, np.full(len(lower), -np.inf), upper)
+)
 # Sessions, and a word of the name of a check that fails.
 MISTAKEN: list[tuple[type[HighsSession], str]] = [
     *((type("Mistaken", (Spoilt,), {"mistake": staticmethod(mistake)}), "") for mistake in SPOILT),
-    *((session, "") for session in (Stuck, Relaxing)),
-    *((session, "rows|cut off") for session in (AddsNoRows, AddsUpperBounds, AddsOnce, KeepsTheIncumbent)),
+    *((session, "") for session in (Stuck, RELAXES)),
+    *((session, "rows|cut off") for session in (ADDS_NO_ROWS, ADDS_UPPER_BOUNDS, AddsOnce, KeepsTheIncumbent)),
 ]
 
 
