@@ -104,7 +104,7 @@ def test_a_line_comes_while_a_body_is_waited_for(monkeypatch: pytest.MonkeyPatch
     written = Event()
     monkeypatch.setattr(long_search, "FIRST", 0.0)
     monkeypatch.setattr(long_search, "EVERY", 0.0)
-    monkeypatch.setattr(long_search, "_write", lambda line: (lines.append(line), written.set()))
+    monkeypatch.setattr(long_search, "write", lambda line: (lines.append(line), written.set()))
     with waiting("a query to solver highs"):
         assert written.wait(60.0)
     assert lines[0] == "milpcb: a query to solver highs, 0 s"

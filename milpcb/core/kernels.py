@@ -8,7 +8,6 @@ import hashlib
 import os
 import pickle
 import re
-import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
 from milpcb.core import surroundings
+from milpcb.core.long_search import write
 
 with surroundings.unseen(".numba_config.yaml"):
     import numba
@@ -244,13 +244,8 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
         if line is None or self._announced:
             return
         self._announced = True
-        if _announced_elsewhere():
-            return
-        try:
-            sys.stderr.write(f"{line}\n")
-            sys.stderr.flush()
-        except (AttributeError, OSError, ValueError):  # no standard error, or one that is closed: the work goes on
-            return
+        if not _announced_elsewhere():
+            write(line)
 
     def on_end(self, event: Any) -> None:
         """Write nothing."""

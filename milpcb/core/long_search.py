@@ -80,14 +80,14 @@ class LongSearch:
         known = (
             f": least total cost between {lower:.6g} and {upper:.6g}, gap {upper - lower:.3g}" if upper < inf else ""
         )
-        _write(f"milpcb: {self._what}, {now - self._began:.0f} s{known}{offer}")
+        write(f"milpcb: {self._what}, {now - self._began:.0f} s{known}{offer}")
 
 
 @contextmanager
 def waiting(what: str | Callable[[], str]) -> Iterator[None]:
     """Write a line now and then on ``what`` is done while the body goes on, for one that does not look up itself."""
     began = monotonic()
-    with repeated(lambda: _write(f"milpcb: {what() if callable(what) else what}, {monotonic() - began:.0f} s")):
+    with repeated(lambda: write(f"milpcb: {what() if callable(what) else what}, {monotonic() - began:.0f} s")):
         yield
 
 
@@ -122,9 +122,10 @@ def _pressed(error: BaseException | None) -> KeyboardInterrupt | None:
     return error if isinstance(error, KeyboardInterrupt) else None
 
 
-def _write(line: str) -> None:
+def write(line: str) -> None:
+    """Write a line to standard error; where there is none, or it is closed, the work goes on."""
     try:
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
-    except (AttributeError, OSError, ValueError):  # no standard error, or one that is closed: the search goes on
+    except (AttributeError, OSError, ValueError):
         return
