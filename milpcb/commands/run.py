@@ -203,15 +203,15 @@ def _pictures(results: Results, names: Sequence[str], target: Path, form: Mappin
     """
     from milpcb.experiments.results import figures
     from milpcb.experiments.results.figures.drawing import FORMATS, render
-    from milpcb.experiments.results.figures.forms import LETTERS, WIDTH, PaperForm, draw_for, interactive_page, only
+    from milpcb.experiments.results.figures.forms import LETTERS, WIDTH, draw_for, interactive_page, only
 
     for_paper = _is_for_paper(form)
     results = only(results, [name.strip() for name in (form["learners"] or "").split(",") if name.strip()])
     kinds = [PAGE] if form["interactive"] else list(form["formats"])
     is_file = target.suffix[1:] in (*KINDS, PAGE) and not target.is_dir()
     kinds = kinds or ([target.suffix[1:]] if is_file else list(FORMATS))
-    paper = PaperForm(form["width"] or WIDTH, form["font_size"] or LETTERS, form["xlabel"], form["ylabel"])
-    drawings = list(draw_for(paper, results, names) if for_paper else figures.draw(results, names))
+    paper = (form["width"] or WIDTH, form["font_size"] or LETTERS, form["xlabel"], form["ylabel"])
+    drawings = list(draw_for(results, names, *paper) if for_paper else figures.draw(results, names))
     if is_file and (len(drawings) > 1 or kinds != [target.suffix[1:]]):
         raise InputError(f"{target} is one file; name one figure and no other --format, or a folder as --out")
     for drawing in drawings:

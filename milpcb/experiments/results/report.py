@@ -117,24 +117,21 @@ def read_leaders(directory: Path) -> list[DrawnPolicy]:
     for leader in read_index(directory)["leaders"]:
         cell = read_record(directory, "cell", leader["key"], leader["horizon"])
         comparator = read_record(directory, "comparator", leader["comparator"], leader["horizon"])
-        found += _read(directory, leader["file"], leader["title"], remark(cell, comparator))
+        drawn = cell if cell and {"leader", "actions"} <= cell.keys() else None
+        found += _read(directory, leader["file"], leader["title"], remark(drawn, comparator))
     return found
 
 
-def remark(cell: Mapping[str, Any] | None, comparator: Mapping[str, Any] | None) -> str:
-    """Return a sentence on how a cell's leader differs from the best policy in hindsight.
-
-    Both are records, of which older versions wrote less; the sentence is empty where they do not hold the policies.
-    """
-    if not (cell and comparator and "leader" in cell):
+def remark(cell: Mapping[str, Any] | None, best: Mapping[str, Any] | None) -> str:
+    """Return how a cell's leader differs from the best policy in hindsight, by their records; "" where one is lost."""
+    if cell is None or best is None:
         return ""
-    if cell["leader"] == comparator["policy"]:
+    if cell["leader"] == best["policy"]:
         return SAME
-    mine, best = cell.get("actions"), comparator.get("actions")
-    if not (mine and best and len(mine) == len(best)):
+    if not (cell["actions"] and best["actions"]):  # of too many contexts to be kept
         return "Its rules are not those of the best policy in hindsight."
-    differ = sum(one != other for one, other in zip(mine, best, strict=True))
-    of = words.count(len(best), "context")
+    differ = sum(mine != other for mine, other in zip(cell["actions"], best["actions"], strict=True))
+    of = words.count(len(best["actions"]), "context")
     if differ:
         return f"Differs from the best policy in hindsight on {spaced(differ)} of {of}."
     return f"Plays like the best policy in hindsight on all {of}, by other rules."

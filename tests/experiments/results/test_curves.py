@@ -69,34 +69,25 @@ def run(study, copied):
 
 
 def test_the_columns_are_those_that_are_promised(whole):
-    """Their names and their order are fixed; a learner without oracle or guarantee says so."""
+    """Names, order and numbers of load and both files, to the last bit; without oracle or guarantee that is shown."""
     frame = milpcb.load(whole)
     assert frame.columns == COLUMNS == list(SCHEMA)
+    assert_frame_equal(pl.read_csv(whole / "curves.csv", schema=SCHEMA), frame, check_exact=True)
+    assert_frame_equal(pl.read_parquet(whole / "curves.parquet"), frame, check_exact=True)
     assert (whole / "curves.csv").read_text().splitlines()[0] == ",".join(COLUMNS)
     uniform = frame.filter(learner="uniform")
     assert set(uniform["oracle"]) == {"-"}
     assert uniform["guarantee"].is_infinite().all()
     assert (uniform["oracle_calls"] == 0).all()
-
-
-def test_rows_are_sorted(whole):
-    """By learner, then the other labels, seed, horizon and round, as numbers."""
-    frame = milpcb.load(whole)
+    # Sorted by learner, then the other labels, seed, horizon and round, as numbers.
     assert frame.select("learner", "seed", "horizon").unique(maintain_order=True).rows() == [
         (learner, seed, horizon) for learner in ("bistro_plus", "uniform") for seed in (9, 10) for horizon in (9, 40)
     ]
     assert_frame_equal(frame, frame.sort(COLUMNS[:7]))
 
 
-def test_load_equals_both_files(whole):
-    """load, curves.csv and curves.parquet hold the same numbers to the last bit."""
-    frame = milpcb.load(whole)
-    assert_frame_equal(pl.read_csv(whole / "curves.csv", schema=SCHEMA), frame, check_exact=True)
-    assert_frame_equal(pl.read_parquet(whole / "curves.parquet"), frame, check_exact=True)
-
-
 def test_load_reads_the_records_and_not_the_table(run):
-    """A table that is missing or damaged, even so that it can be read, changes nothing: records have checksums."""
+    """A table that is missing, damaged or changed changes nothing; a record that is gone does not count."""
     frame, table = milpcb.load(run), run / "curves.parquet"
     table.unlink()
     assert_frame_equal(milpcb.load(run), frame, check_exact=True)
@@ -105,11 +96,6 @@ def test_load_reads_the_records_and_not_the_table(run):
         assert_frame_equal(milpcb.load(run), frame, check_exact=True)
     frame.with_columns(regret=pl.col("regret") + 1.0).write_parquet(table)
     assert_frame_equal(milpcb.load(run), frame, check_exact=True)
-
-
-def test_load_sees_what_came_after_the_table(run):
-    """A record that is newer than the table counts, and one that is gone does not."""
-    frame = milpcb.load(run)
     lost = frame["key"][0]
     (run / f"cells/{lost}.json").unlink()
     assert_frame_equal(milpcb.load(run), frame.filter(pl.col("key") != lost), check_exact=True)

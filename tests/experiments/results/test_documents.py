@@ -42,12 +42,11 @@ def test_a_saved_answer_is_read_back_as_its_policy(cls, tmp_path):
 
 
 def test_policies_of_others_are_written_as_text():
-    """Class and rules of a policy that is none of ours; nothing where there is no policy."""
-    assert json.loads(answer_json(Answer(0.0, 0.0, Text(), Stop.OPTIMAL, 0.0)))["policy"] == {
-        "class": "Text",
-        "rules": "play $0",
-    }
-    assert json.loads(answer_json(Answer(0.0, 1.0, None, Stop.TIME_LIMIT, 0.0)))["policy"] is None
+    """Class and rules of a policy that is none of ours; null for no policy, and for a bound that is not known."""
+    written = json.loads(answer_json(Answer(0.0, 0.0, Text(), Stop.OPTIMAL, 0.0)))["policy"]
+    assert written == {"class": "Text", "rules": "play $0"}
+    text = answer_json(Answer(-3.0, np.inf, None, Stop.TIME_LIMIT, 0.0))  # JSON has no infinity
+    assert gate.read_json(text) == {"lower": -3.0, "upper": None, "stop": "time_limit", "seconds": 0.0, "policy": None}
 
 
 def test_every_policy_has_a_picture():
@@ -64,9 +63,3 @@ def test_every_policy_has_a_picture():
     assert b"% of contexts" not in without["svg"]
     assert b"mine" in draw_policy(Drawn())["svg"]
     assert b"play $0" in draw_policy(Text())["svg"]
-
-
-def test_a_bound_that_is_not_known_is_null():
-    """Where no policy was found in time there is no upper bound, and JSON has no infinity."""
-    text = answer_json(Answer(-3.0, np.inf, None, Stop.TIME_LIMIT, 0.0))
-    assert gate.read_json(text) == {"lower": -3.0, "upper": None, "stop": "time_limit", "seconds": 0.0, "policy": None}

@@ -45,7 +45,8 @@ def make(place, tiny):
     """Return ``make(more, files)``: a run directory with a whole checksum, with files of Python that touch "hit"."""
 
     def made(more, files=("mine.py",), source=LEARNER):
-        write_config(place / "run", tiny + more)
+        text = tiny.replace("[environment]", "[[environment]]") if "[[environment]]" in more else tiny
+        write_config(place / "run", text + more)
         for name in files:
             (place / "run" / name).parent.mkdir(parents=True, exist_ok=True)
             (place / "run" / name).write_text(source.format(hit=str(place / "hit")))
@@ -60,6 +61,7 @@ CODE = {
     "a folder elsewhere": (CLASS.format("mine:Mine") + '[run]\nfolder = "../other"\n', ("../other/mine.py",)),
     "a package that runs before its module": (CLASS.format("pkg.nothing:X"), ("pkg/__init__.py",)),
     "a module of a package": (CLASS.format("pkg.mine:Mine"), ("pkg/__init__.py", "pkg/mine.py")),
+    "an environment": ('[[environment]]\nname = "mine:Mine"\n', ("mine.py",)),
     "an option": (CLASS.format("bistro_plus") + 'label = "b"\nnoise = "mine:Mine"\n', ("mine.py",)),
     "an option in an option": (CLASS.format("doubling") + 'options = { noise = "mine:Box.Learner" }\n', ("mine.py",)),
     "a backend": ('[run]\nbackend = "mine:Mine"\n', ("mine.py",)),

@@ -1,13 +1,8 @@
-"""Figures in another form: as a page to click on, and for a paper.
-
-A page is Plotly's: values under the pointer, a click on a name hides it, zoom; it needs no network. Its marks are read
-off the figure, so that every figure can be looked at in this way and none is drawn twice. A figure for a paper is as
-wide as a column, with letters of a given size that stay text, and no title.
-"""
+"""Figures in another form: as a page of Plotly's, whose marks are read off the figure, and for a paper."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from itertools import chain
 from typing import Any
@@ -163,26 +158,9 @@ def _named(colour: str, names: Mapping[str, str]) -> Trace:
 
 
 def _with_legend(traces: list[Trace]) -> list[Trace]:
-    """Show each name once: with a line of it where there is one, else with whatever is drawn first."""
-    first: dict[str, int] = {}
-    for wanted in ("scatter", "fill"):
-        for place, trace in enumerate(traces):
-            if "legendgroup" in trace and ("fill" in trace) == (wanted == "fill"):
-                first.setdefault(trace["legendgroup"], place)
-    return [{**trace, "showlegend": place in first.values()} for place, trace in enumerate(traces)]
-
-
-@dataclass(frozen=True)
-class PaperForm:
-    """The form of figures for print: width in inches, size of the smallest letters in points, labels of the axes.
-
-    A label that is None stays as it is drawn.
-    """
-
-    width: float = WIDTH
-    letters: float = LETTERS
-    xlabel: str | None = None
-    ylabel: str | None = None
+    """Show each name once: with its last trace, as lines come after areas."""
+    last = {trace["legendgroup"]: place for place, trace in enumerate(traces) if "legendgroup" in trace}
+    return [{**trace, "showlegend": place in last.values()} for place, trace in enumerate(traces)]
 
 
 def only(results: Results, learners: Sequence[str]) -> Results:
@@ -200,26 +178,32 @@ def only(results: Results, learners: Sequence[str]) -> Results:
     return replace(results, frame=results.frame.filter(pl.col("learner").is_in(wanted))) if learners else results
 
 
-def draw_for(paper: PaperForm, results: Results, names: Sequence[str]) -> Iterator[Drawing]:
-    """Yield the figures of these names as the paper wants them, as ``draw`` does; the heading begins the caption."""
-    scale = paper.letters / SMALL
-    for drawing in draw(replace(results, title="", width=paper.width / scale), names):
-        for title in drawing.figure.texts:
-            if title.get_text() == drawing.figure.get_suptitle():
+def draw_for(
+    results: Results,
+    names: Sequence[str],
+    width: float = WIDTH,
+    letters: float = LETTERS,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+) -> Iterator[Drawing]:
+    """Yield the figures of these names for print, as ``draw`` does; the heading begins the caption.
+
+    ``width`` is in inches, ``letters`` is the size of the smallest letters in points; a label of the axes that is None
+    stays as it is drawn.
+    """
+    scale = letters / SMALL
+    for drawing in draw(replace(results, title="", width=width / scale), names):
+        figure = drawing.figure
+        for title in figure.texts:
+            if title.get_text() == figure.get_suptitle():
                 title.set(visible=False, in_layout=False)
-        _label_axes(drawing.figure, paper)
-        _scale(drawing.figure, scale)
+        for axes in figure.axes:
+            axes.set(xlabel=xlabel if xlabel is not None and axes.get_xlabel() else axes.get_xlabel())
+            axes.set(ylabel=ylabel if ylabel is not None and axes.get_ylabel() else axes.get_ylabel())
+        if ylabel is not None and figure.get_supylabel():
+            figure.supylabel(ylabel, fontsize=SMALL)
+        _scale(figure, scale)
         yield replace(drawing, caption=sentences(f"{drawing.heading}.", drawing.caption))
-
-
-def _label_axes(figure: Figure, paper: PaperForm) -> None:
-    for axes in figure.axes:
-        if paper.xlabel is not None and axes.get_xlabel():
-            axes.set_xlabel(paper.xlabel)
-        if paper.ylabel is not None and axes.get_ylabel():
-            axes.set_ylabel(paper.ylabel)
-    if paper.ylabel is not None and figure.get_supylabel():
-        figure.supylabel(paper.ylabel, fontsize=SMALL)
 
 
 def _scale(figure: Figure, factor: float) -> None:

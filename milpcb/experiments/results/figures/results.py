@@ -1,8 +1,4 @@
-"""The data of the figures: curves by panel, final rows by learner, and what the config means for them.
-
-Reports and figures import no class of a study, so the registered names that matter are listed; a test compares the
-list of learners with the classes.
-"""
+"""The data of the figures: curves by panel, final rows by learner, and what the config means for them."""
 
 from __future__ import annotations
 
@@ -30,7 +26,8 @@ SECTIONS = {"environment": "environment", "policies": "policies", "learner": "le
 WIDE, NARROW = 9.0, 4.8  # inches of a figure, and of one for half a page or a phone
 MANY_SEEDS = 5  # from so many on, an interval of the mean is more informative than the range
 COMPARATORS, INFORMED = ("best_in_hindsight",), ("hedge",)  # they know all costs beforehand, or see all of a round
-# Learners whose guarantee is for independent rounds of one law, and environments that are such.
+# Learners whose guarantee is for independent rounds of one law, and environments that are such. They are listed, as
+# reports and figures import no class of a study; a test compares the list of learners with the classes.
 FOR_ONE_LAW = {
     *("epoch_greedy", "epsilon_greedy", "explore_then_commit", "ilovetoconbandits"),
     *("policy_elimination", "randomized_ucb"),
@@ -56,19 +53,8 @@ class Panel:
 
     @cached_property
     def finals(self) -> dict[str, Final]:
-        """The rows of every learner, by label, where these are the last ones of its runs."""
+        """The rows of every learner, by label: means are of the last rows where these are all there are."""
         return {learner: final_of(self.of(learner), self.name) for learner in self.learners}
-
-    @cached_property
-    def guarantees(self) -> dict[str, float]:
-        """The finite guarantees, by learner; contexts, and so guarantees, may differ from seed to seed: the largest."""
-        largest = {learner: float(np.max(self.of(learner)["guarantee"].to_numpy())) for learner in self.learners}
-        return {learner: value for learner, value in largest.items() if np.isfinite(value)}
-
-    @cached_property
-    def most_rounds(self) -> dict[str, int]:
-        """The number of rounds of each learner: costs are at most 1, so no regret of it is above that."""
-        return {learner: int(np.max(self.of(learner)["round"].to_numpy())) for learner in self.learners}
 
     @cached_property
     def highest(self) -> float:

@@ -104,11 +104,11 @@ def draw_plays(frame: pl.DataFrame, names: Mapping[str, str], *, live: bool, suf
     ``names`` are the registered names of the learners, by their labels: they decide the colours, as in a study.
     """
     results = of_plays(frame, names)
-    if not live:
-        return drawing.render(drawn(regret_plot(results, loglog=False)).figure, [suffix])[suffix]
-    titled = replace(results, title=f"Certificates ({words.count(results.seeds, 'seed')})")
-    draw, beside = partial(_draw_certificates, results=results), "certificate: on average, regret is at most this"
-    plot = Plot(titled, results.longest_panels, draw, "round", beside, lines=dict.fromkeys(results.looks, ""))
+    plot = regret_plot(results, loglog=False)
+    if live:
+        titled = replace(results, title=f"Certificates ({words.count(results.seeds, 'seed')})")
+        draw, beside = partial(_draw_certificates, results=results), "certificate: on average, regret is at most this"
+        plot = Plot(titled, results.longest_panels, draw, "round", beside, lines=dict.fromkeys(results.looks, ""))
     return drawing.render(drawn(plot).figure, [suffix])[suffix]
 
 
@@ -211,15 +211,16 @@ def _guarantee_entries(results: Results, panels: list[Panel], *, loglog: bool) -
 def _near(panel: Panel, *, loglog: bool) -> dict[str, float]:
     """Return the guarantees to draw: those below T, the largest regret, and near the curves."""
     far = FAR * max(1.0, panel.highest)
-    known = {name: value for name, value in panel.guarantees.items() if value < panel.most_rounds[name]}
+    known = {name: final.guarantee for name, final in panel.finals.items() if final.guarantee < final.horizon}
     return {learner: value for learner, value in known.items() if (value > 0 if loglog else value <= far)}
 
 
 def _not_drawn(results: Results) -> str:
     above: set[bool] = set()
     for panel in results.longest_panels:
-        near, finite = _near(panel, loglog=False), panel.guarantees
-        above |= {value >= panel.most_rounds[name] for name, value in finite.items() if name not in near}
+        near = _near(panel, loglog=False)
+        finite = {name: each for name, each in panel.finals.items() if np.isfinite(each.guarantee)}
+        above |= {each.guarantee >= each.horizon for name, each in finite.items() if name not in near}
     return words.sentences(
         "Guarantees of T or more, the largest regret there can be, are void and not drawn." if True in above else "",
         f"Guarantees more than {FAR:g} times above all curves of a panel are not drawn." if False in above else "",
@@ -233,9 +234,10 @@ def _texts(panel: Panel) -> dict[str, str]:
     for learner in panel.learners:
         means = [(panel.end(learner, column), name) for column, name in named]
         lines = [f"{name} {number(mean)}" for mean, name in means if np.isfinite(mean)]
-        if learner in panel.guarantees:
-            above = "" if panel.guarantees[learner] < panel.most_rounds[learner] else ": void, above T"
-            lines.append(f"guarantee {number(panel.guarantees[learner])}{above}")
+        guarantee = panel.finals[learner].guarantee
+        if np.isfinite(guarantee):
+            above = "" if guarantee < panel.finals[learner].horizon else ": void, above T"
+            lines.append(f"guarantee {number(guarantee)}{above}")
         texts[learner] = "\n".join(lines)
     return texts
 

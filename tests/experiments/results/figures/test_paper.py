@@ -11,7 +11,7 @@ from matplotlib.text import Text
 import milpcb
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures.drawing import render
-from milpcb.experiments.results.figures.forms import PaperForm, draw_for, only
+from milpcb.experiments.results.figures.forms import draw_for, only
 from milpcb.experiments.results.figures.results import Results
 from policies import DecisionTrees
 
@@ -34,7 +34,7 @@ def sizes(figure):
 def test_a_figure_has_the_width_and_the_letters_that_were_asked_for(make_frame, name, width, letters):
     """Also after it is drawn; no letter is smaller, and no title is there."""
     worlds = ["planted", "switching"] if name == "overview" else ["planted"]
-    (drawing,) = draw_for(PaperForm(width, letters), Results(make_frame(THREE, worlds), "a study"), [name])
+    (drawing,) = draw_for(Results(make_frame(THREE, worlds), "a study"), [name], width, letters)
     render(drawing.figure, ["svg"])
     assert drawing.figure.get_figwidth() == pytest.approx(width)
     assert min(sizes(drawing.figure)) == pytest.approx(letters)
@@ -48,7 +48,7 @@ def test_letters_are_text_and_bytes_are_the_same_again(make_frame):
     first, second = (
         render(drawing.figure, ["svg", "pdf", "png"], caption=drawing.caption, as_text=True)
         for _ in range(2)
-        for drawing in draw_for(PaperForm(ylabel="excess cost"), results, ["regret"])
+        for drawing in draw_for(results, ["regret"], ylabel="excess cost")
     )
     assert first == second
     svg = first["svg"].decode()
@@ -62,7 +62,7 @@ def test_letters_are_text_and_bytes_are_the_same_again(make_frame):
 def test_learners_that_are_named_are_drawn_alone(make_frame):
     """In their own colours; a name that the study has not is refused."""
     results = Results(make_frame(THREE), "a study")
-    (drawing,) = draw_for(PaperForm(), only(results, ["exp4", "uniform"]), ["regret"])
+    (drawing,) = draw_for(only(results, ["exp4", "uniform"]), ["regret"])
     assert {text.get_text() for text in drawing.figure.legends[0].get_texts()} == {"exp4", "uniform"}
     with pytest.raises(UnknownNameError, match="did you mean 'exp4'"):
         only(results, ["exp5"])

@@ -263,7 +263,6 @@ OTHER = "Its rules are not those of the best policy in hindsight."
 REMARKS = {
     "no record": (None, BEST, ""),
     "no comparator": (CELL, None, ""),
-    "no leader": ({"guarantee": 1.0}, BEST, ""),
     "the same rules": (CELL | {"leader": "play 0"}, BEST, "The best policy in hindsight, rule for rule."),
     "other rules": (CELL, BEST, "Plays like the best policy in hindsight on all 8 contexts, by other rules."),
     "other actions": (
@@ -272,7 +271,6 @@ REMARKS = {
         "Differs from the best policy in hindsight on 2 of 8 contexts.",
     ),
     "too many contexts": (CELL | {"actions": None}, BEST, OTHER),
-    "an older comparator": (CELL, {"policy": "play 0"}, OTHER),
 }
 
 
