@@ -43,47 +43,17 @@ NOTED = 1e9  # bytes
 @several("--never", metavar="ACTION:CONDITION", help='An action never where this holds, as in "drug B: pregnant = 1".')
 @several("--always", metavar="ACTION:CONDITION", help="An action always where this holds.")
 @several("--parity", metavar="ACTION:COLUMN=DELTA", help="Largest difference of an action's rates by group.")
-@several(
-    "--no-worse",
-    metavar="LIMIT",
-    help="Limit on another outcome, kept with confidence, as in 'complained at most today'.",
-)
-@several(
-    "--monotone", metavar="COLUMN=more", help="The action never goes down as the column grows; with =less never up."
-)
-@needs_rows(
-    "--front", default="", metavar="OUTCOME", help="The best rules for two outcomes at once, as in 'complained less'."
-)
-@several(
-    "--what-if", metavar="RESTRICTION", help="What a change of the rule would cost, as in 'without age'; repeatable."
-)
-@needs_rows(
-    "--near",
-    type=float,
-    metavar="AMOUNT",
-    help="Count the rules that look at most so much worse  [default: by the band].",
-)
-@click.option(
-    "--missing-side",
-    default="either",
-    show_default=True,
-    help="Of a comparison such as age <= 40 for a missing number: yes, no, or either as the search finds best.",
-)
-@click.option(
-    "--treatment-cost",
-    multiple=True,
-    metavar="ACTION=COST",
-    help="What an action costs beside its outcome: a number, or the column that has it.",
-)
+@several("--no-worse", metavar="LIMIT", help="Limit on another outcome, kept with confidence: 'ill at most today'.")
+@several("--monotone", metavar="COLUMN=more", help="The action never goes down as the column grows; =less: never up.")
+@needs_rows("--front", default="", metavar="OUTCOME", help="The best rules for two outcomes at once, as in 'ill less'.")
+@several("--what-if", metavar="RESTRICTION", help="What a change of the rule would cost, as in 'without age'.")
+@needs_rows("--near", type=float, metavar="AMOUNT", help="Count rules at most so much worse  [default: by the band].")
+@click.option("--missing-side", default="either", show_default=True, help="Of a missing number: yes, no or either.")
+@click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="A number, or the column that has it.")
 @needs_rows("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
 @click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
 @click.option("--unit", default="", metavar="WORD", help='What outcomes are in, such as "$", on the page.')
-@click.option(
-    "--sensitive",
-    multiple=True,
-    metavar="COLUMN",
-    help="State on the first sheet whether the rule reads it; repeatable.",
-)
+@click.option("--sensitive", multiple=True, metavar="COLUMN", help="The first sheet states whether the rule reads it.")
 @click.option("--labels", type=PATH, help="TOML file: what a score card calls columns and actions.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence of intervals and lower bounds.")
 @needs_rows("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")

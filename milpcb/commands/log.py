@@ -135,25 +135,15 @@ OPTIONS = (
         "--propensity",
         multiple=True,
         metavar="COLUMN",
-        help="Column of the probability of what was done; or those of all actions, ACTION=COLUMN, with commas between "
-        "[default: estimated].",
+        help="Probability of what was done, or of all actions, ACTION=COLUMN, with commas  [default: estimated].",
     ),
     click.option("--randomised", is_flag=True, help="Each action had the same probability in all rows: a trial."),
-    click.option(
-        "--features", multiple=True, help="Columns that the policy may read, with commas between [default: all others]."
-    ),
+    click.option("--features", multiple=True, help="Columns that policies may read, with commas [default: others]."),
     click.option("--leave-out", multiple=True, metavar="COLUMN", help="Column that policies may not read; repeatable."),
     needs_rows("--group", metavar="COLUMN", help="Rows of one value belong together, such as a person's."),
     needs_rows("--weight", metavar="COLUMN", help="How much each row counts [default: once]."),
-    click.option(
-        "--actions", multiple=True, help="Names of the actions in order, with commas between [default: sorted]."
-    ),
-    click.option(
-        "--missing",
-        multiple=True,
-        metavar="MARKS",
-        help='What stands where nothing is known, as in "NA,-999", beside the usual marks among numbers.',
-    ),
+    click.option("--actions", multiple=True, help="Names of the actions in order, with commas  [default: sorted]."),
+    click.option("--missing", multiple=True, metavar="MARKS", help='More marks of what is not known: "NA,-999".'),
     click.option("--learner", help="Of a run directory: the label of the learner."),
     click.option("--seed-of-run", type=int, help="Of a run directory: the seed of the play."),
     click.option("--trust", is_flag=True, help="Run classes and read files that the config of a run directory names."),

@@ -48,6 +48,9 @@ def plan(ctx: click.Context, /, **given: Any) -> None:
     SHARE of the people, and decides which of two actions is right. Further options are those of the policy class, e.g.
     --depth 2.
     """
+    from milpcb.core.files import write_file
+    from milpcb.experiments.results.figures.drawing import render
+    from milpcb.experiments.results.figures.plots import power_figure
     from milpcb.offline.planning import Design
     from milpcb.offline.planning import plan as simulated
 
@@ -68,7 +71,11 @@ def plan(ctx: click.Context, /, **given: Any) -> None:
     out.print(table)
     out.print(_needed(found, power, given["eps"], given["confidence"]))
     for target in given["targets"]:
-        out.print(f"written: {_draw(found, power, target)}")
+        if np.isinf(found.rows).all():
+            raise InputError(f"there is nothing to draw: no trial ended within {spaced(found.most)} rows; give --most")
+        kind = check_ending(target, ENDINGS)
+        picture = render(power_figure(found.rows, power), [kind])[kind]
+        out.print(f"written: {write_file(target, picture)}")
 
 
 def _rows(number: float, found: Plan) -> str:
@@ -89,29 +96,13 @@ def _needed(found: Plan, power: float, eps: float, confidence: float) -> str:
     )
 
 
-def _draw(found: Plan, power: float, target: Path) -> Path:
-    from milpcb.core.files import write_file
-    from milpcb.experiments.results.figures.drawing import render
-    from milpcb.experiments.results.figures.plots import power_figure
-
-    if np.isinf(found.rows).all():
-        raise InputError(f"there is nothing to draw: no trial ended within {spaced(found.most)} rows; give --most")
-    kind = check_ending(target, ENDINGS)
-    return write_file(target, render(power_figure(found.rows, power), [kind])[kind])
-
-
 # ------------------------------------------------------------------- guarantees of a study
 
 
 @click.command()
 @click.argument("config", type=PATH)
 @click.option("--noise", "noises", multiple=True, help="Relaxation, see milpcb list; may be repeated [default: all].")
-@click.option(
-    "--draws",
-    default=50,
-    show_default=True,
-    help="Most draws of the future for a grid of L, and as many for the best L.",
-)
+@click.option("--draws", default=50, show_default=True, help="Most draws for a grid of L, and as many for the best L.")
 @click.option("--out", "target", type=PATH, help="Also write a row for each L, as .csv.")
 def bound(config: Path, noises: tuple[str, ...], draws: int, target: Path | None) -> None:
     """Show the guarantees for the policy classes of a TOML CONFIG on its contexts, at each of its horizons.

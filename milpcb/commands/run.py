@@ -31,9 +31,7 @@ Picture = tuple[Path, bytes, str]  # path, bytes, caption
 @click.argument("config", type=PATH)
 @click.option("--out", "directory", type=PATH, help="Run directory [default: runs/NAME].")
 @click.option("--dry-run", is_flag=True, help="Show the cells and an estimate of the time, and play nothing.")
-@click.option(
-    "--backend", help="serial, processes or dask [default: processes where there are several cells and cores]."
-)
+@click.option("--backend", help="serial, processes or dask [default: processes for several cells on several cores].")
 @click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
 @click.option("--progress", type=click.Choice(MODES), default="live", help="How progress is shown.")
 def run(
@@ -85,21 +83,20 @@ def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
 
 
 def _report(path: Path, failed: Failed, *, quiet: bool) -> None:
-    from milpcb.experiments.results.curves import CSV, load
+    from milpcb.experiments.results.curves import CSV
     from milpcb.experiments.results.figures import draw
     from milpcb.experiments.results.figures.drawing import render
     from milpcb.experiments.results.figures.results import read_results
     from milpcb.experiments.results.records import read_index
     from milpcb.experiments.results.report_table import summary_table
 
-    try:
-        load(path)
-    except RunError:
-        if failed:
-            return
-        raise
     with nullcontext() if quiet else step(err, "the pictures"):
-        results = read_results(path)
+        try:
+            results = read_results(path)
+        except RunError:
+            if failed:
+                return
+            raise
         pictures = [
             write_file(path / f"{drawing.name}.{suffix}", content)
             for drawing in draw(results, ["regret"])
@@ -137,9 +134,7 @@ def _report_failures(failed: Failed, path: Path) -> None:
 @click.option("--backend", help="serial, processes or dask [default: as in the run's config].")
 @click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
 @click.option("--progress", type=click.Choice(MODES), default="live", help="How progress is shown.")
-@click.option(
-    "--trust", is_flag=True, help="Run classes, read files and connect to schedulers that DIRECTORY's config names."
-)
+@click.option("--trust", is_flag=True, help="Take the classes, files and schedulers that DIRECTORY's config names.")
 def resume(directory: Path, backend: str | None, workers: int | None, progress: str, trust: bool) -> None:
     """Finish the run in DIRECTORY, with the config that it holds; cells go on from their saved states.
 
@@ -169,12 +164,7 @@ def resume(directory: Path, backend: str | None, workers: int | None, progress: 
 @click.option("--font-size", type=click.FloatRange(6, 20), help="For a paper: of the smallest letters [default: 8].")
 @click.option("--xlabel", help="For a paper: label of the horizontal axes.")
 @click.option("--ylabel", help="For a paper: label of the vertical axes.")
-@click.option(
-    "--out",
-    "target",
-    type=PATH,
-    help="Folder for the pictures, or a file that ends in .png, .svg, .pdf or .html [default: the first directory].",
-)
+@click.option("--out", "target", type=PATH, help="Folder, or .png, .svg, .pdf or .html [default: the first directory].")
 def plot(directories: tuple[Path, ...], figures: tuple[str, ...], target: Path | None, **form: Any) -> None:
     """Draw one or more run DIRECTORIES on the same axes: regret curves, or other figures by name.
 
