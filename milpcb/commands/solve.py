@@ -251,34 +251,27 @@ def _actions(path: Path, labels: list[str], given: int | None) -> tuple[list[int
     Numbers are those of the actions where there is a 0, or K is given and above them all; else the log's actions 1 to
     K, or names, are all there are. Raises InputError where that is open.
     """
-    distinct = sorted(set(labels), key=lambda label: (as_number(label) is None, as_number(label) or 0.0, label))
-    numbers = [as_number(label) for label in distinct]
-    if all(number is None for number in numbers):
-        return _named(path, labels, distinct, given)
-    for label, number in zip(distinct, numbers, strict=True):
-        if number is None or number % 1 or not 0 <= number < MOST:
-            place = labels.index(label) + 1
-            raise InputError(
-                f"{path}, round {place}: action is {label or 'missing'}; it must be 0, 1, 2, ..., or a name"
-            )
-    whole, played = [int(number or 0) for number in numbers], [int(as_number(label) or 0) for label in labels]
-    from_one = tuple(range(1, whole[-1] + 1))
-    if whole[0] == 1 and (given == whole[-1] or (given is None and len(whole) == len(from_one) > 1)):
-        return [number - 1 for number in played], len(from_one), tuple(map(str, from_one))
-    return played, _from_zero(whole, given), ()
-
-
-def _named(
-    path: Path, labels: list[str], names: list[str], given: int | None
-) -> tuple[list[int], int, tuple[str, ...]]:
-    if "" in names:
+    of = {label: as_number(label) for label in labels}
+    if all(number is None for label, number in of.items() if label) and any(of):
+        names, played = sorted(of), labels
+    else:
+        for label, number in of.items():
+            if number is None or number % 1 or not 0 <= number < MOST:
+                place, wrong = labels.index(label) + 1, label or "missing"
+                raise InputError(f"{path}, round {place}: action is {wrong}; it must be 0, 1, 2, ..., or a name")
+        whole, numbers = sorted({int(number or 0) for number in of.values()}), [int(of[label] or 0) for label in labels]
+        from_one = given == whole[-1] or (given is None and whole == list(range(1, len(whole) + 1)) != [1])
+        if whole[0] != 1 or not from_one:
+            return numbers, _from_zero(whole, given), ()
+        names, played = [str(number) for number in range(1, whole[-1] + 1)], list(map(str, numbers))
+    if "" in of:
         raise InputError(f"{path}, round {labels.index('') + 1}: action is missing; leave out such rounds")
     if len(names) < 2 or given not in (None, len(names)):
         raise InputError(
             f"{path} names {len(names)} action{'s' * (len(names) > 1)}, {', '.join(map(clipped, names))}; number them "
             "0, 1, ... where there are more that it never plays"
         )
-    return [names.index(label) for label in labels], len(names), tuple(names)
+    return [names.index(label) for label in played], len(names), tuple(names)
 
 
 def _from_zero(whole: list[int], given: int | None) -> int:

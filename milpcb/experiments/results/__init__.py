@@ -1,8 +1,4 @@
-"""Results of a study: files, curves, tables, figures, the report.
-
-Here are the columns of curves that a config asks for: certificates with confidence, regret to policies in turn, and
-recovery after their changes.
-"""
+"""Results of a study: files, curves, tables, figures, the report; here the columns of curves that a config asks for."""
 
 from collections.abc import Iterable
 

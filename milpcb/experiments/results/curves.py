@@ -1,8 +1,4 @@
-"""The curves of a run as one frame, put together from its records; everything drawn or tabulated is made from it.
-
-Statistics of the last rows: intervals of means over seeds, and exponents of the horizon, by least squares of log regret
-on log T; both by Student's t.
-"""
+"""The curves of a run as one frame, put together from its records, and statistics of the last rows."""
 
 import io
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,9 +1,4 @@
-"""The files of a run directory, which store.py explains: places, versions, study.json, records, costs of environments.
-
-Records are read only if they are complete, well formed, and of the right task. study.json is the index: its cells,
-their labels in curves, and the names of its files. Labels are kept there and not in the records, so that a new label
-costs no new run.
-"""
+"""The files of a run directory, see store.py: places, versions, study.json, records, costs of environments."""
 
 import platform
 import re
@@ -75,7 +70,7 @@ _SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "comparator": ComparatorRecord}
 
 
 def index_of(config: Config, study: Study) -> dict[str, Any]:
-    """Return what study.json holds of a study, but for the policies that are written."""
+    """Return what study.json holds of a study: labels, so that a new one costs no new run, but no policies written."""
     best, drawn = study.comparator_of, [cell for cell in study.cells if cell.draw]
     return {
         "format": FORMAT,

@@ -1,8 +1,4 @@
-"""Schemas of the files in a run directory. A checksum shows damage; a schema shows that a file is well formed.
-
-Whoever makes a directory can write any checksum, so nothing that is read back is used before it has passed: keys are
-the names of files, names of policies' files lead nowhere else, pictures are png or svg, numbers are numbers.
-"""
+"""Schemas of the files in a run directory: a checksum shows damage alone, as whoever makes a file can write any."""
 
 import re
 from functools import cache

@@ -1,7 +1,6 @@
-"""A learner in its environment: the loops with all costs known and live, LearnerPlayer around them, and hindsight.
+"""A learner in its environment: the loop, where all costs are known and live, and LearnerPlayer around it.
 
-Studies and ``milpcb.play`` use it alike. It needs the core only, and knows no algorithm. Regret is to the best fixed
-policy on the true costs, or to the best in turn, found by the oracle at checkpoints.
+It needs the core only, and knows no algorithm.
 """
 
 from collections.abc import Callable, Sequence

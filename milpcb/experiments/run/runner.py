@@ -1,11 +1,4 @@
-"""From a config to a finished run directory: missing tasks are computed, finished ones are kept; or to a dry run.
-
-The config.toml of a run directory may name classes as ``module:Class``, files of data, and the address of a scheduler.
-Whoever made the directory chose them. So ``milpcb resume``, ``log``, ``learn`` and ``evaluate`` take them only from a
-directory in which this user has run that very config with that very code: ``milpcb run`` and ``milpcb resume --trust``
-note that in ``$XDG_STATE_HOME/milpcb/trusted`` (by default ``~/.local/state``), outside the directory. Where no note
-can be kept, ``--trust`` is asked for each time. ``plot`` and ``report`` take nothing of the kind at all.
-"""
+"""From a config to a finished run directory: missing tasks are computed, finished ones are kept; or to a dry run."""
 
 from __future__ import annotations
 
@@ -161,7 +154,10 @@ def remember(directory: Path, config: Config) -> None:
 
 
 def _note(directory: Path) -> Path | None:
-    """Return the file recording that this user ran this config and code in this place; None where there is no home."""
+    """Return the file recording that this user ran this config and code in this place; None where there is no home.
+
+    It is in ``$XDG_STATE_HOME/milpcb/trusted``, by default ``~/.local/state``, outside the directory.
+    """
     try:
         state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
     except RuntimeError:

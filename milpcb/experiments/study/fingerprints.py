@@ -1,9 +1,4 @@
-"""Digests of what a component's numbers depend on besides its options: files that it reads, and its source code.
-
-They are part of the key of a cell: where a file or the code changes, the cell is played again. A class lists in
-``file_options``, a tuple of names, which of its options are paths of files that it reads. Of a class that has no such
-list, and is no class of milpcb, every option that is the path of a file counts as read.
-"""
+"""Digests of what a component's numbers depend on besides its options, files that it reads and its source code."""
 
 import ast
 import hashlib
@@ -120,7 +115,11 @@ def _content_digest(path: Path, *_state: int) -> str:
 
 
 def file_options(kind: str, name: str, options: Mapping[str, Any]) -> list[str]:
-    """Return those options of a component that are paths of files which it reads."""
+    """Return those options of a component that are paths of files which it reads.
+
+    A class lists them in ``file_options``. Of one that has no such list, and is no class of milpcb, every option that
+    is the path of a file counts as read.
+    """
     declared = getattr(registry.load(kind, name), "file_options", None)
     if declared is not None:
         return [option for option in declared if options.get(option) is not None]

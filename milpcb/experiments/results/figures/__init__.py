@@ -1,7 +1,4 @@
-"""The figures of a study, one idea a file.
-
-The registry names them; each draws what applies and adds a caption on what to see.
-"""
+"""The figures of a study, one idea a file: the registry names them, and each draws what applies, with a caption."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Common parts of all figures: titles, names that fit, grids of panels, axes, and the bytes of a picture.
-
-Every figure has one of two widths, so that text of so many points is equally large wherever a page shows it at a
-given width: 9 points of a figure of 9 inches are 12.5 of 900 pixels, of which a capital letter takes 9.
-"""
+"""Common parts of all figures: titles, names that fit, grids of panels, axes, and the bytes of a picture."""
 
 import io
 import re
@@ -31,7 +27,9 @@ from milpcb.types import Floats
 LETTER = 0.45  # of the font's size: how wide a narrow letter is, about; where letters are wider, fewer are tried
 FEWEST = 6  # letters of a line, however narrow
 FORMATS = ("png", "svg")
-SMALL, MEDIUM, LARGE = 9, 10, 12  # points: ticks and legends; labels and names of panels; the title
+# Points: ticks and legends; labels and names of panels; the title. Every figure has one of two widths, so that text is
+# equally large wherever a page shows it: 9 points of 9 inches are 12.5 of 900 pixels, of which a capital takes 9.
+SMALL, MEDIUM, LARGE = 9, 10, 12
 LINE = 0.17  # inches that a line of small text takes
 NAME, SHORT_NAME = 2.2, 1.35  # inches that a name in front of a row may take of a wide figure, and of a narrow one
 GREY = "0.45"

@@ -1,7 +1,4 @@
-"""Colour and marker of each learner: the same in all figures of a study, and in most cases across studies.
-
-Lines of learners are always solid; dots are guarantees.
-"""
+"""Colour and marker of each learner: the same in all figures of a study, and in most cases across studies."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Figures against rounds: regret, on linear or logarithmic axes, and mean costs; of the plays of ``milpcb.play``, too.
-
-Where costs are 0 or 1, as in classification, the mean cost is the error rate.
-"""
+"""Figures against rounds: regret, on linear or logarithmic axes, mean costs; of the plays of ``milpcb.play``, too."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

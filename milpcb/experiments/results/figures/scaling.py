@@ -1,8 +1,4 @@
-"""Figures of final regret against a number: the horizon T, or one that the config varies (K, depth, L, ...).
-
-Against the horizon they show local slopes of the means, and those of the guarantees. Against another number regret is
-a share of the regret of uniform play, where the study has that: 100 % is to choose at random.
-"""
+"""Figures of final regret against a number: the horizon T, or one that the config varies (K, depth, L, ...)."""
 
 import json
 from collections.abc import Iterator, Mapping
