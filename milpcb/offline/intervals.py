@@ -101,7 +101,10 @@ def standard_errors(numbers: Floats) -> Floats:
 def normal(numbers: Floats, widths: Floats, level: float, seed: int) -> tuple[Floats, Floats]:
     """Return the ends (q,) of mean +- quantile * standard error, which cover as n grows."""
     del widths, seed
-    reach = norm.ppf((1 + level) / 2) * standard_errors(numbers)
+    return _around(numbers, norm.ppf((1 + level) / 2) * standard_errors(numbers))
+
+
+def _around(numbers: Floats, reach: Floats) -> tuple[Floats, Floats]:
     mean = numbers.mean(axis=0)
     return mean - reach, mean + reach
 
@@ -131,9 +134,7 @@ def bernstein(numbers: Floats, widths: Floats, level: float, seed: int) -> tuple
     """
     del seed
     n, log = len(numbers), np.log(4 / (1 - level))
-    reach = np.sqrt(2 * log) * standard_errors(numbers) + 7 * widths * log / (3 * (n - 1))
-    mean = numbers.mean(axis=0)
-    return mean - reach, mean + reach
+    return _around(numbers, np.sqrt(2 * log) * standard_errors(numbers) + 7 * widths * log / (3 * (n - 1)))
 
 
 INTERVALS: dict[str, Interval] = {"normal": normal, "bootstrap": bootstrap, "bernstein": bernstein}

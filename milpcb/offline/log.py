@@ -151,10 +151,10 @@ def _groups(values: Any, n: int) -> Ints | None:
     if array.shape != (n,):
         raise InputError(f"group must be one number or name a row, ({n},), got shape {array.shape}")
     if array.dtype.kind not in "iub":
-        missing = [row for row, value in enumerate(array.tolist()) if is_missing(value)]
-        if missing:
-            raise InputError(f"group[{missing[0]}] is missing; give such a row a group of its own, or leave it out")
-        array = np.array([action_name(value) for value in array.tolist()])
+        for row, value in enumerate(listed := array.tolist()):
+            if is_missing(value):
+                raise InputError(f"group[{row}] is missing; give such a row a group of its own, or leave it out")
+        array = np.array([*map(action_name, listed)])
     distinct, number = np.unique(array, return_inverse=True)
     if len(distinct) < 2:
         raise InputError("all rows are in one group, so chance cannot be measured; leave group out")
@@ -271,17 +271,15 @@ def divided(full: Floats, first: int = 0, what: str = "propensities") -> Floats:
     further from 1 than the digits explain that the table has.
     """
     sums, inside = full.sum(axis=1), ((full >= 0) & (full <= 1)).all(axis=1)
-    wrong = np.flatnonzero(~inside)
-    if not len(wrong):
-        wrong = np.flatnonzero(np.abs(sums - 1) > _rounding(full) + 1e3 * ROUNDING)
+    off = np.abs(sums - 1)
+    wrong = np.flatnonzero(~inside if not inside.all() else off > _rounding(full) + 1e3 * ROUNDING)
     if len(wrong):
         row = full[wrong[0]]
         raise InputError(
             f"{what} of row {wrong[0] + first} are {shown(row.tolist())}, with sum {row.sum():.10g}; "
             "they must be in [0, 1] with sum 1"
         )
-    off = np.abs(sums - 1) > ROUNDING
-    return np.where(off[:, None], full / np.where(off, sums, 1.0)[:, None], full)
+    return np.asarray(full / np.where(off > ROUNDING, sums, 1.0)[:, None])
 
 
 def _rounding(full: Floats) -> Floats:

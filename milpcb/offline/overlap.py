@@ -13,6 +13,7 @@ A policy that is found may end in other parts, so its own are counted too: where
 action that it plays there, the action is forbidden there and the search is repeated.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -84,17 +85,13 @@ def counted(log: Any, weight: Floats) -> Floats:
 
 def rows_of_actions(log: Any, each: Floats) -> tuple[Floats, Floats]:
     """Return by how much each row (n, K) adds to the number of rows of an action in a part, and to what is expected."""
-    return each[:, None] * np.eye(len(log.actions))[log.action], expected_rows(log, each)
-
-
-def expected_rows(log: Any, each: Floats) -> Floats:
-    """Return by how much each row (n, K) adds to the number of rows of an action that are expected in a part."""
-    known = np.full((len(log), len(log.actions)), np.nan) if log.shares or log.propensity is None else log.propensity
-    return expected_of(log.action, known, each)
+    done = np.eye(len(log.actions))[log.action]
+    known = np.full(done.shape, np.nan) if log.shares or log.propensity is None else log.propensity
+    return each[:, None] * done, expected_of(log.action, known, each)
 
 
 def expected_of(action: Ints, known: Floats, each: Floats) -> Floats:
-    """Return the same by what was done (n,), and propensities (n, K), NaN where not known."""
+    """Return what is expected by what was done (n,), and propensities (n, K), NaN where not known."""
     shares = np.bincount(action, each, known.shape[1]) / (FALL * each.sum())
     rates = completed(known)
     return np.asarray(each[:, None] * np.where(rates > 0, rates, shares))  # where it is 0, the part is to be found
@@ -114,7 +111,7 @@ def parts_without(
     """Return the parts of a log without rows of some action, largest first, that ``tests`` cut off.
 
     What was done is ``action`` (n,); each row counts as ``each`` (n,), 1 or 1 / rows of its group, so that a group
-    counts once; ``expected`` (n, K) is that of ``expected_rows``, and propensities are raised to ``least``.
+    counts once; ``expected`` (n, K) is that of ``expected_of``, and propensities are raised to ``least``.
     """
     found: list[UnseenPart] = []
     covered = np.zeros(expected.shape, dtype=bool)
@@ -140,10 +137,8 @@ def column_tests(values: Mapping[str, Values]) -> Iterator[ColumnTest]:
 
 def _of_values(name: str, column: Values, most: int) -> Iterator[ColumnTest]:
     entries = column.tolist()
-    counts: dict[Any, int] = {}
-    for value in entries:
-        counts[value] = counts.get(value, 0) + 1
-    for value in sorted(counts, key=lambda value: -counts[value])[:most]:
+    counts = Counter(entries)
+    for value, _ in counts.most_common(most):
         here = np.array([entry == value for entry in entries], dtype=bool)
         yield ColumnTest(f"{name} is missing" if value is None else f"{name} = {in_words(value)}", here)
         if len(counts) > 2:
@@ -245,13 +240,13 @@ def cells_without(log: Any, parts: Sequence[UnseenPart]) -> Bools | None:
 
 def sentences(log: Any, parts: Sequence[UnseenPart], *, ignored: bool) -> list[str]:
     """Return a sentence for each action that has no rows somewhere."""
-    found = []
-    for k, name in enumerate(log.actions):
-        own = [part for part in parts if part.action == k]
-        where = [f"{part.words} ({part.seen or 'none'} of {fixed(int(part.within.sum()), 0)} rows)" for part in own]
-        zero = 0 if log.propensity is None else int((completed(log.propensity)[:, k] == 0).sum())
-        found += sentence(name, where, zero, ignored=ignored)
-    return found
+    where: list[list[str]] = [[] for _ in log.actions]
+    for part in parts:
+        size = fixed(int(part.within.sum()), 0)
+        where[part.action].append(f"{part.words} ({part.seen or 'none'} of {size} rows)")
+    zero = [0] * len(where) if log.propensity is None else (completed(log.propensity) == 0).sum(axis=0).tolist()
+    every = zip(log.actions, where, zero, strict=True)
+    return [text for item in every for text in sentence(*item, ignored=ignored)]
 
 
 def sentence(name: str, parts: Sequence[str], zero: int, *, ignored: bool) -> list[str]:

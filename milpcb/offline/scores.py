@@ -22,20 +22,11 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import choice, instance, number_array, real, whole
 from milpcb.data.actions import by_action, matched, place
 from milpcb.errors import InputError
+from milpcb.offline import overlap as overlaps
 from milpcb.offline.diagnostics import Diagnostics, diagnose, explained
 from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, check_log
 from milpcb.offline.nuisances import OUTCOME, PROPENSITY, Progress, cross_fitted, stratified_folds
-from milpcb.offline.overlap import (
-    KINDS,
-    cells_without,
-    column_tests,
-    counted,
-    expected_rows,
-    parts_without,
-    rules_on,
-    sentences,
-)
 from milpcb.types import Bools, Floats, Ints
 
 METHODS = ("dr", "ips", "snips", "dm")
@@ -137,7 +128,7 @@ class Scores:
     @property
     def support(self) -> list[LabelConstraint]:
         """The side constraint on the rows that actions are played only where the log has rows of them; [] for none."""
-        return rules_on(self.unseen)
+        return overlaps.rules_on(self.unseen)
 
 
 def scores(
@@ -186,7 +177,7 @@ def scores(
     """
     check_log(log)
     choice("method", method, METHODS)
-    ignored = choice("overlap", overlap, KINDS) == "ignore"
+    ignored = choice("overlap", overlap, overlaps.KINDS) == "ignore"
     least = real("min_propensity", min_propensity, "at least 0 and below 1", lambda value: 0 <= value < 1)
     fold = _folds(log, cv, seed)
     charge = _charge(treatment_cost, log)
@@ -204,10 +195,10 @@ def scores(
     regression = _regression(log, method, weight[:, None] * inverse, model_outcome, fold, seed, progress)
     r2 = explained(log, taken, weight, regression) if method in MODELLED else np.full(taken.shape[1], np.nan)
     table = regression + inverse * (log.outcome[:, None] - regression) * (method != "dm")
-    values = log.columns()
-    each = counted(log, weight)
-    parts = parts_without(list(column_tests(values)), log.action, each, expected_rows(log, each), least)
-    cells = cells_without(log, parts)
+    each = overlaps.counted(log, weight)
+    expected = overlaps.rows_of_actions(log, each)[1]
+    parts = overlaps.parts_without(list(overlaps.column_tests(log.columns())), log.action, each, expected, least)
+    cells = overlaps.cells_without(log, parts)
     there = np.ones(taken.shape, dtype=bool) if cells is None else ~cells
     table, regression = table + charge, regression + charge
     facts: dict[str, Any] = {
@@ -216,7 +207,7 @@ def scores(
         "outcome_r2": r2,
         "regression_only": method == "dm",
         "given": log.propensity is not None,
-        "unseen": tuple(sentences(log, parts, ignored=ignored)),
+        "unseen": tuple(overlaps.sentences(log, parts, ignored=ignored)),
     }
     known = propensity if ignored else np.where(there, propensity, np.nan)
     trust = diagnose(log, weight, known, inverse, table, regression, there, **facts)

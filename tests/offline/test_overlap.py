@@ -18,7 +18,7 @@ from milpcb.logs.source import Columns, make_source
 from milpcb.offline import State, best_reference, evaluate, inference, no_worse_than, read_log, scores
 from milpcb.offline.cross_fitting import _other_splits
 from milpcb.offline.hashing import row_order
-from milpcb.offline.overlap import column_tests, completed, counted, expected_rows, in_parts, parts_without
+from milpcb.offline.overlap import column_tests, completed, counted, in_parts, parts_without, rows_of_actions
 from tests.stress.test_no_overlap import _limited, _recommended
 
 N = 1200
@@ -103,7 +103,9 @@ def test_a_part_ends_where_the_rows_of_the_action_begin():
     action = ((x > 0.3) & (rng.random(N) < 0.5)).astype(np.int64)
     each = np.ones(N)
     log = read_log(np.column_stack([x, other]), action, reward=x)
-    parts = parts_without(list(column_tests({"x": x, "other": other})), action, each, expected_rows(log, each), 0.01)
+    parts = parts_without(
+        list(column_tests({"x": x, "other": other})), action, each, rows_of_actions(log, each)[1], 0.01
+    )
     assert [(part.action, part.seen) for part in parts] == [(1, 0)]
     assert parts[0].words.startswith("x up to 0.3")
     assert np.array_equal(parts[0].within, x < x[action == 1].min())
@@ -165,8 +167,7 @@ def test_every_part_of_the_policy_has_a_row_of_its_action():
         tree.fit(X, action, reward=outcome, propensity="randomised")
         log = tree.scores_.log
         each = counted(log, np.ones(60))
-        counts = each[:, None] * np.eye(5)[log.action]
-        empty, _ = in_parts(tree.policy_.predict(X), tree.apply(X), counts, expected_rows(log, each))
+        empty, _ = in_parts(tree.policy_.predict(X), tree.apply(X), *rows_of_actions(log, each))
         assert not empty.any()
 
 
