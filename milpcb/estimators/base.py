@@ -19,10 +19,9 @@ from milpcb.data.columns import Column, Membership, Number, encoded
 from milpcb.data.made_columns import SIDES, chosen_features, make_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
-from milpcb.estimators.cuts import as_tests, explicit_cuts, joints_of
 from milpcb.estimators.documents import called, joined, notebook_html, to_json
 from milpcb.estimators.inputs import Features, checked, read_weights
-from milpcb.estimators.totals import Rows, whole_counts
+from milpcb.estimators.rows import Rows, as_tests, explicit_cuts, joints_of, whole_counts
 from milpcb.offline.question import Question
 from milpcb.offline.restrictions.monotone import ActionOrder, Ask, check_orderable
 from milpcb.oracles import open_oracle
@@ -252,16 +251,12 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                 asked = asked or oracle(kind=self._kind(opened, constrained=bool(rules)))
                 return asked.minimise(costs)
             except SearchTooLargeError:
-                if self._kind_named:
+                if self.kind != "auto":
                     raise
                 asked = oracle(kind="milp")
                 return asked.minimise(costs)
 
         return ask
-
-    @property
-    def _kind_named(self) -> bool:
-        return not isinstance(self.kind, str) or self.kind != "auto"
 
     def _options(self) -> dict[str, Any]:
         limits = {"time_limit": check_time_limit(self.time_limit), "gap": check_gap(self.gap) or None}
@@ -270,10 +265,10 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     @property
     def _question_kind(self) -> str:
         """The kind of a Question, which leaves to a solver what the search cannot hold."""
-        return self.kind if self._kind_named else "milp" if self._options().keys() - {"time_limit"} else "search"
+        return self.kind if self.kind != "auto" else "milp" if self._options().keys() - {"time_limit"} else "search"
 
     def _kind(self, opened: Opened, *, constrained: bool) -> str:
-        if self._kind_named:
+        if self.kind != "auto":
             return self.kind
         needed = {"search", "constraints"} if constrained else {"search"}
         given = self._options().keys()

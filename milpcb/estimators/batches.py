@@ -16,11 +16,10 @@ from milpcb.data.actions import action_name
 from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.cuts import explicit_cuts
 from milpcb.estimators.inputs import Features, checked, read_features, warn_of_alike
 from milpcb.estimators.layout import MODEL_ROWS, Layout, RowCounter, fit_row_models
+from milpcb.estimators.rows import Rows, explicit_cuts
 from milpcb.estimators.sample import LoggedColumns, Sample, batches_of
-from milpcb.estimators.totals import Rows
 from milpcb.offline.compressed import CompressedLog, compress
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.log import RANDOMISED, read_log

@@ -16,7 +16,7 @@ from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.documents import FORMAT, restored
 from milpcb.estimators.inputs import checked, read_features, read_targets, read_weights
 from milpcb.estimators.logged import FromLog
-from milpcb.estimators.totals import Rows, total_of
+from milpcb.estimators.rows import Rows, total_of
 from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Answer, Floats, Stop
@@ -333,8 +333,9 @@ def from_json(text: str) -> Any:
         raise InputError(f"this is no JSON of an estimator: {error}") from error
     if not isinstance(document, dict) or document.get("milpcb_estimator") != FORMAT:
         raise InputError(f"this is no JSON of an estimator in format {FORMAT}; give what estimator.to_json() wrote")
-    classes = {name: cls for name, cls in globals().items() if isinstance(cls, type)}
-    known = {name: cls for name, cls in classes.items() if issubclass(cls, PolicyEstimator)}
+    known = {
+        cls.__name__: cls for cls in globals().values() if isinstance(cls, type) and issubclass(cls, PolicyEstimator)
+    }
     if not isinstance(document.get("class"), str) or document["class"] not in known:
         raise UnknownNameError("estimator", document.get("class"), known)
     try:

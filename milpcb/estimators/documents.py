@@ -34,7 +34,10 @@ def to_json(estimator: Any) -> str:
         "actions": {"type": estimator.actions_.dtype.str, "names": estimator.actions_.tolist()},
         "feature_names_in_": None if names is None else names.tolist(),
         **{name: getattr(estimator, name) for name in SINGLE},
-        **{name: _without_nan(getattr(estimator, name).tolist()) for name in ARRAYS},
+        **{
+            name: np.where(np.isnan(array := getattr(estimator, name)), np.array(None), array).tolist()
+            for name in ARRAYS
+        },
     }
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
@@ -90,10 +93,6 @@ def _is_plain(value: Any) -> bool:
         return False
 
 
-def _without_nan(value: Any) -> Any:
-    return [_without_nan(entry) for entry in value] if isinstance(value, list) else None if value != value else value  # noqa: PLR0124 - NaN
-
-
 def notebook_html(estimator: Any) -> str:
     """Return the policy with its drawing, and what it and the constants are worth on the rows of the fit."""
     policy = estimator.policy_
@@ -115,15 +114,10 @@ def joined(cls: type) -> str | None:
     own = cleandoc(cls.__doc__ or "")
     if not own or any(_section(own, title) for title in SECTIONS):
         return cls.__doc__
-    return "\n\n".join([own, *_joined_sections(cls)]) + "\n"
-
-
-def _joined_sections(cls: type) -> Iterator[str]:
     for title in SECTIONS:
         texts = [_section(cleandoc(base.__dict__.get("__doc__") or ""), title) for base in cls.__mro__[1:]]
-        entries = [text for text in texts if text]
-        if entries:
-            yield "\n".join([title, "-" * len(title), *entries])
+        own += "\n".join([f"\n\n{title}", "-" * len(title), *filter(None, texts)])
+    return f"{own}\n"
 
 
 def _section(text: str, title: str) -> str:

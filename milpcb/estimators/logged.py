@@ -13,7 +13,7 @@ from milpcb.data.actions import action_name
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.batches import FromBatches
 from milpcb.estimators.inputs import Features, checked, read_features, read_targets, read_weights
-from milpcb.estimators.totals import Rows, best_under, guards_of, spread, summed, total_of
+from milpcb.estimators.rows import Rows, best_under, guards_of, spread, summed, total_of
 from milpcb.offline import Evaluation, Log, LowerEnds, NoWorseThan, Scores, best_reference, evaluate, read_log, scores
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.overlap import FALL, counted, rows_of_actions, seen_everywhere
@@ -44,7 +44,6 @@ class FromLog(FromBatches):
         X: Any,
         y: Any = None,
         *,
-        action: Any = None,
         reward: Any = None,
         cost: Any = None,
         propensity: Any = None,
@@ -55,7 +54,7 @@ class FromLog(FromBatches):
         Parameters
         ----------
         X : (n, d) array, or a data frame of pandas or polars; numbers, strings, booleans, and missing ones
-        y, action : (n,) what was done, as ``y`` or, for metadata routing, by name
+        y : (n,) what was done
         reward, cost : (n,) what came of it; one of the two. With neither, a warning is given, and the policy is learnt
             that agrees most often with what was done
         propensity : with which probability it was done, see milpcb.offline.read_log; None: it is estimated
@@ -67,7 +66,7 @@ class FromLog(FromBatches):
         found in time
 
         """
-        done = self._done(y, action)
+        done = self._done(y)
         X = checked(self, X, reset=True)
         features = read_features(self, X)
         weight = read_weights(sample_weight, len(features))
@@ -78,9 +77,8 @@ class FromLog(FromBatches):
             return self._learn(features, agreement, actions, weight, maximise=True)
         self.actions_ = actions
         found = self._scores(X, done, weight, reward=reward, cost=cost, propensity=propensity)
-        self._from_scores(features, found, actions)
         warn_of(found.diagnostics)
-        return self
+        return self._from_scores(features, found, actions)
 
     def fit_scores(self, X: Any, found: Scores) -> Self:
         """Find the policy with the best value by scores that are there already, in the order of the rows of ``X``."""
@@ -102,7 +100,6 @@ class FromLog(FromBatches):
         X: Any,
         y: Any = None,
         *,
-        action: Any = None,
         reward: Any = None,
         cost: Any = None,
         propensity: Any = None,
@@ -112,16 +109,14 @@ class FromLog(FromBatches):
 
         With neither reward nor cost it is the share of the rows in which the policy agrees with what was done.
         """
-        done = self._done(y, action)
-        policy = self._policy()
+        done, policy = self._done(y), self._policy()
         labels = policy.predict(checked(self, X, reset=False))
         if reward is None and cost is None:
             agreement, _ = read_targets(done, len(labels), maximise=True, actions=self.actions_, log=True)
             weight = read_weights(sample_weight, len(labels))
             return float(np.average(agreement[np.arange(len(labels)), labels], weights=weight))
-        found = self.evaluate(
-            X, done, reward=reward, cost=cost, propensity=propensity, sample_weight=sample_weight
-        ).value
+        how = {"reward": reward, "cost": cost, "propensity": propensity, "sample_weight": sample_weight}
+        found = self.evaluate(X, done, **how).value
         return found.value if cost is None else -found.value
 
     def evaluate(
@@ -129,7 +124,6 @@ class FromLog(FromBatches):
         X: Any,
         y: Any = None,
         *,
-        action: Any = None,
         reward: Any = None,
         cost: Any = None,
         propensity: Any = None,
@@ -142,16 +136,13 @@ class FromLog(FromBatches):
         """
         X = checked(self, X, reset=False)
         weight = read_weights(sample_weight, len(X))
-        done = self._done(y, action)
-        found = self._scores(X, done, weight, reward=reward, cost=cost, propensity=propensity)
+        found = self._scores(X, self._done(y), weight, reward=reward, cost=cost, propensity=propensity)
         return evaluate(found, self._policy(), contexts=X, **options)
 
-    def _done(self, y: Any, action: Any) -> Any:
-        if y is None and action is None:
+    def _done(self, y: Any) -> Any:
+        if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None: what was done")
-        if y is not None and action is not None:
-            raise InputError("what was done is given twice, as y and as action; give one of them")
-        done = np.asarray(action if y is None else y)
+        done = np.asarray(y)
         if done.ndim == 2 and done.shape[1] > 1:
             raise InputError(f"action must be one name or number for each row, got a table of shape {done.shape}")
         return done.ravel() if done.ndim else done

@@ -7,7 +7,6 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 
-from milpcb.core.checks import LARGEST
 from milpcb.data.actions import action_name, columns_of
 from milpcb.data.columns import Values
 from milpcb.data.fields import Field
@@ -44,22 +43,18 @@ class LoggedColumns:
     @classmethod
     def of(cls, action: str, outcome: str, propensity: str | Sequence[str] | Mapping[Any, str]) -> Self:
         """Return the names, of which ``propensity`` may be "randomised", or a mapping from actions to columns."""
-        if isinstance(propensity, str):
-            return cls(action, outcome, () if propensity == RANDOMISED else (propensity,))
         if isinstance(propensity, Mapping):
             return cls(action, outcome, tuple(propensity.values()), tuple(propensity))
-        return cls(action, outcome, tuple(propensity))
+        listed = (propensity,) if isinstance(propensity, str) else tuple(propensity)
+        return cls(action, outcome, () if listed == (RANDOMISED,) else listed)
 
     def by(self, actions: Sequence[Any], *, listed: bool) -> Self:
         """Return the names with K columns of probabilities in the order of ``actions``, see data.actions.columns_of."""
         if len(self.propensity) < 2 and not self.of_actions:
             return self
         names = [*map(action_name, actions)]
-        return replace(
-            self,
-            propensity=columns_of("propensity", self.propensity, self.of_actions, names, listed=listed),
-            of_actions=(),
-        )
+        columns = columns_of("propensity", self.propensity, self.of_actions, names, listed=listed)
+        return replace(self, propensity=columns, of_actions=())
 
     @property
     def randomised(self) -> bool:
@@ -97,7 +92,10 @@ class Sample:
 
     def add(self, batch: Any) -> None:
         """Take rows of the next batch."""
-        frame = self._frame_of(batch)
+        try:
+            frame = nw.from_native(batch, eager_only=True)
+        except TypeError as error:
+            raise InputError(f"a batch must be a data frame of pandas or polars, got {type(batch).__name__}") from error
         self._check_schema(dict(frame.schema))
         for name in (self._columns.outcome, *self._columns.propensity):
             _numbers(frame, name)
@@ -108,16 +106,13 @@ class Sample:
         kept = (numbers % self.step == 0) | self._is_new(frame)
         rows = np.flatnonzero(kept)
         self._frames.append(frame[rows.tolist(), :] if len(rows) < len(frame) else frame)
-        _check_sizes(self._frames[-1])
         self._numbers.append(numbers[rows])
         while sum(map(len, self._numbers)) > MOST_ROWS + self._new:
-            self._thin()
-
-    def _frame_of(self, batch: Any) -> Any:
-        try:
-            return nw.from_native(batch, eager_only=True)
-        except TypeError as error:
-            raise InputError(f"a batch must be a data frame of pandas or polars, got {type(batch).__name__}") from error
+            self.step *= 2  # of rows that were kept for their number every other one goes
+            for i, (frame, numbers) in enumerate(zip(self._frames, self._numbers, strict=True)):
+                new = numbers % (self.step // 2) != 0
+                rows = np.flatnonzero((numbers % self.step == 0) | new)
+                self._frames[i], self._numbers[i] = frame[rows.tolist(), :], numbers[rows]
 
     @property
     def numbers(self) -> Ints:
@@ -165,14 +160,6 @@ class Sample:
                 kinds = f"is {here or 'missing'} here, and {first or 'missing'} in the first batch"
                 raise InputError(f"column '{clipped(name)}' {kinds}; give all batches the same columns")
 
-    def _thin(self) -> None:
-        """Take every other row of those that were taken for their number, and all that were new."""
-        self.step *= 2
-        for i, (frame, numbers) in enumerate(zip(self._frames, self._numbers, strict=True)):
-            odd = numbers % (self.step // 2) != 0  # kept because it was new
-            rows = np.flatnonzero((numbers % self.step == 0) | odd)
-            self._frames[i], self._numbers[i] = frame[rows.tolist(), :], numbers[rows]
-
     def _is_new(self, frame: Any) -> Any:
         """Return the rows (n,) of a batch in which something occurs for the first time."""
         new = np.zeros(len(frame), dtype=bool)
@@ -209,13 +196,6 @@ def read_rows(
             f"row {row + 1}: the propensity of what was done is {found:g}; it must be above 0 and at most 1"
         )
     return {name: _read(frame, schema[name]) for name in names}, Known(action, outcome, propensity, chances=chances)
-
-
-def _check_sizes(frame: Any) -> None:
-    for name in frame.columns:
-        column = frame.get_column(name)
-        if column.dtype.is_float() and ((column.abs() > LARGEST) & ~column.is_nan()).any():  # NaN is greater, too
-            raise InputError(f"column '{clipped(name)}' has numbers that are infinite or beyond {LARGEST:g}")
 
 
 def _read(frame: Any, field: Field) -> tuple[Any, Ints | None]:

@@ -19,23 +19,12 @@ from milpcb.data.columns import Values
 from milpcb.data.conditions import holds
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.estimators.cuts import joints_of
+from milpcb.estimators.rows import joints_of
 from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageSection, PageTable, PageText, rule_text
-from milpcb.offline import Scores
+from milpcb.offline import Scores, restrictions
 from milpcb.offline.band import Progress
-from milpcb.offline.restrictions import (
-    First,
-    GainBand,
-    InOrder,
-    Option,
-    Price,
-    Question,
-    Under,
-    Without,
-    keep,
-    prices,
-)
+from milpcb.offline.restrictions import GainBand, Price, Question, Under, prices
 from milpcb.oracles.near_best import NearBest, far_apart
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
@@ -77,8 +66,8 @@ class Reader:
         self._table, self._weight = table, weight
         self._columns = estimator.policy_.names.columns
         self._forms: list[tuple[str, Callable[..., Any]]] = [
-            (r"without (.+)", lambda text, name: Without(self._places(name), text)),
-            (r"(.+) first", lambda text, name: First(self._places(name), text)),
+            (r"without (.+)", lambda text, name: restrictions.Without(self._places(name), text)),
+            (r"(.+) first", lambda text, name: restrictions.First(self._places(name), text)),
             (r"(.+) (more|less)", self._monotone),
             (r"(never|always) (.+) where (.+)", self._forced),
             (r"keep (.+?)(?: where (.+))?", self._keep),
@@ -106,10 +95,10 @@ class Reader:
         if not hasattr(policies, "max_leaves") or not hasattr(policies, "depth"):
             return found
         if policies.depth > 1:
-            found.append(Option({"depth": policies.depth - 1}, f"depth {policies.depth - 1}"))
+            found.append(restrictions.Option({"depth": policies.depth - 1}, f"depth {policies.depth - 1}"))
         leaves = len(policy.leaf_actions)
         if leaves > 2:
-            found.append(Option({"max_leaves": leaves - 1}, f"leaves {leaves - 1}"))
+            found.append(restrictions.Option({"max_leaves": leaves - 1}, f"leaves {leaves - 1}"))
         return found
 
     def _places(self, name: str) -> tuple[int, ...]:
@@ -122,9 +111,9 @@ class Reader:
     def _values(self) -> dict[str, Values]:
         return read_columns(self._frame, self._frame.columns, self._frame.columns)
 
-    def _monotone(self, text: str, name: str, way: str) -> InOrder:
+    def _monotone(self, text: str, name: str, way: str) -> restrictions.InOrder:
         self._places(name)
-        return InOrder(joints_of({name: way}, self._columns, self._values, self.question.rows), text)
+        return restrictions.InOrder(joints_of({name: way}, self._columns, self._values, self.question.rows), text)
 
     def _forced(self, text: str, how: str, action: str, where: str) -> Under:
         return self._under(text, [(never if how == "never" else always)(action, where)])
@@ -139,7 +128,7 @@ class Reader:
             if asked[row] is None:
                 raise InputError(f"--what-if '{text}': '{column}' names no action in some row; add a condition")
             labels[row] = place(f"action in '{column}' of --what-if", asked[row], actions)
-        return keep(labels, here, len(actions), text)
+        return restrictions.keep(labels, here, len(actions), text)
 
     def _alike(self, text: str, column: str, share: str) -> Under:
         try:
@@ -148,12 +137,12 @@ class Reader:
             raise InputError(f"cannot read --what-if '{text}': '{share}' is no number") from error
         return self._under(text, [parity(action, column, delta) for action in self._actions])
 
-    def _option(self, text: str, name: str, number: str) -> Option:
+    def _option(self, text: str, name: str, number: str) -> restrictions.Option:
         policies, option = self.question.policies, SHORT.get(name, name)
         known: set[str] = {field.name for field in fields(policies)} if is_dataclass(policies) else set()
         if option not in known:
             raise InputError(f"cannot read --what-if '{text}': '{name}' is no option of the class; or {FORMS}")
-        return Option({option: int(number)}, text)
+        return restrictions.Option({option: int(number)}, text)
 
     def _under(self, text: str, rules: Sequence[NamedConstraint]) -> Under:
         other = copy(self._estimator)

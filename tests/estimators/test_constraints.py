@@ -100,9 +100,8 @@ def test_the_best_policy_that_keeps_it(name, seed):
 def every_rule(estimator, X, weight):
     """Yield every policy of the class that an estimator searched, by its definition."""
     from milpcb.data.columns import encoded
-    from milpcb.estimators.cuts import explicit_cuts
     from milpcb.estimators.inputs import read_features
-    from milpcb.estimators.totals import Rows
+    from milpcb.estimators.rows import Rows, explicit_cuts
 
     kept = weight > 0
     features = read_features(estimator, X).take(kept)

@@ -181,7 +181,7 @@ def log(n, seed):
 
 
 def test_what_a_log_brings_is_routed():
-    """Action, reward and propensity reach ``fit`` and ``score`` through a pipeline within a search over depth."""
+    """Reward and propensity reach ``fit`` and ``score`` through a pipeline within a search over depth."""
     X, action, reward = log(600, 0)
     propensity = np.full(600, 0.5)
     names = dict.fromkeys(("reward", "propensity"), True)
@@ -190,10 +190,6 @@ def test_what_a_log_brings_is_routed():
         search = GridSearchCV(make_pipeline(FunctionTransformer(), tree), {"loggedpolicytree__max_depth": [1, 2]}, cv=3)
         search.fit(X, action, reward=reward, propensity=propensity)
         assert search.best_params_ == {"loggedpolicytree__max_depth": 2}
-        by_name = LoggedPolicyTree(method="ips").set_fit_request(action=True, **names)
-        both = make_pipeline(FunctionTransformer(), by_name)
-        both.fit(X, action=action, reward=reward, propensity=propensity)
-    assert both[-1].policy_ == search.best_estimator_[-1].policy_
 
 
 def test_a_log_without_outcomes_is_imitated_with_a_warning():
@@ -204,8 +200,6 @@ def test_a_log_without_outcomes_is_imitated_with_a_warning():
         tree = LoggedPolicyTree(max_depth=1).fit(X, done)
     assert tree.predict(X).tolist() == done.tolist()
     assert tree.score(X, done) == 1.0
-    with pytest.raises(InputError, match="given twice"):
-        tree.fit(X, done, action=done)
 
 
 def test_costs_and_rewards_of_a_log():

@@ -25,6 +25,7 @@ from milpcb.offline import IntervalEstimate, evaluate
 from milpcb.offline.hashing import folds_of
 from milpcb.offline.intervals import bernstein
 from tests import learned
+from tests.refused import refused
 
 COLUMNS = Columns("done", "y", maximise=True, propensity=("p",))
 ASKED = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds", "4", "--one-pass"]
@@ -334,8 +335,7 @@ def test_a_damaged_file_is_named_and_the_others_stay_counted(logs: Path, tmp_pat
     with pytest.raises(InputError, match=r"part4\.parquet is no Parquet file, or a damaged one"):
         count(counter, found, Serial(), kept, lambda *_: None)
     assert kept.counted()[0] == 4
-    with pytest.raises(InputError, match=r"part4\.parquet is no Parquet file"):
-        log_files(logs)
+    refused(lambda: log_files(logs), "part4.parquet is no Parquet file")
 
 
 def test_an_error_of_a_worker_names_its_file(fixed: Path) -> None:
@@ -430,7 +430,6 @@ def sampled(folder: Path) -> None:
     ("ask", "words"),
     [
         (lambda logs, _: sampled(wrong_row(logs, "y", None)), r"part5\.parquet, after 50 rows: row 4: 'y' is missing"),
-        (lambda logs, _: sampled(wrong_row(logs, "x", 1e300)), r"part5\.parquet.*: column 'x' .* infinite or beyond"),
         (
             lambda logs, _: counter_of(log_files(logs)).of_file((5, wrong_row(logs, "x", 1e300) / "part5.parquet")),
             r"part5\.parquet.*: column 'x' .* infinite or beyond",
