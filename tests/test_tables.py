@@ -14,6 +14,7 @@ from milpcb.data import tables
 from milpcb.data.tables import DAMAGED, read_table, remarks
 from milpcb.errors import InputError
 from milpcb.logs.read import read_file
+from tests.refused import refused
 
 READABLE = {
     "with a header": ("age,insured\n20,0\n30.5,1\n", ("age", "insured")),
@@ -27,6 +28,7 @@ READABLE = {
     "with semicolons": ("age;insured\n20;0\n30.5;1\n", ("age", "insured")),
     "with tabs": ("age\tinsured\n20\t0\n30.5\t1\n", ("age", "insured")),
     "without an end of line": ("20,0\n30.5,1", ()),
+    "with codes for names": ("01,02\n20,0\n30.5,1\n", ("01", "02")),
 }
 
 
@@ -41,16 +43,11 @@ def test_tables_are_read_however_they_are_written(case, tmp_path):
     assert np.array_equal(numbers, [[20.0, 0.0], [30.5, 1.0]])
 
 
-def test_one_column_stays_a_table(tmp_path):
-    """A single column gives shape (rows, 1)."""
-    (tmp_path / "t.csv").write_text("1\n2\n3\n")
-    assert read_table(tmp_path / "t.csv")[1].shape == (3, 1)
-
-
-def test_what_is_not_finite_is_left_to_the_oracle(tmp_path):
-    """NaN and infinity are numbers to the reader; contexts and costs are checked where they are used."""
-    (tmp_path / "t.csv").write_text("nan,-inf\n")
-    assert str(read_table(tmp_path / "t.csv")[1]) == "[[ nan -inf]]"
+@pytest.mark.parametrize(("text", "table"), [("1\n2\n3\n", "[[1.]\n [2.]\n [3.]]"), ("nan,-inf\n", "[[ nan -inf]]")])
+def test_one_column_and_one_row_are_tables(text, table, tmp_path):
+    """What is not finite is a number to the reader, and checked where it is used."""
+    (tmp_path / "t.csv").write_text(text)
+    assert str(read_table(tmp_path / "t.csv")[1]) == table
 
 
 UNREADABLE = {
@@ -61,11 +58,15 @@ UNREADABLE = {
         "a,b\n1,2\n\n1\n",
         "line 4 has 1 value where the first line has 2; write a comma for each empty value too",
     ),
-    "a string value": ("1,2\n\n3,x\n", "line 3, column 2: 'x' is not a number; write numbers with commas between"),
+    "a string value": (
+        "1,2\n\n3,x\n",
+        "line 3, column 2: 'x' is not a number; write numbers as in 1234.5",
+    ),
     "digits with an underscore": ("a,b\n1,1_2\n", "line 2, column 2: '1_2' is not a number"),
+    "a code": ("x,y\n1,2\n3, 02\n", "line 3, column 2: '02' is not a number; write numbers as in 1234.5"),
     "an empty value": ("1,2\n3,\n", "line 2, column 2: '' is not a number"),
     "half a header": ("1,x\n3,4\n", "line 1, column 2: 'x' is not a number"),
-    "decimal commas": ('a,b\n1,"2,5"\n', "line 2, column 2: '2,5' has a comma where a number has a point"),
+    "decimal commas": ('a,b\n1,"2,5"\n', "line 2, column 2: '2,5' is not a number; write numbers as in 1234.5"),
     "two separators": ("a,b;c\n1,2;3\n", "can be read as separated by ',' and by ';'"),
     "pandas' index": (",a\n0,5\n1,7\n", "column 1 is called '', as pandas calls row numbers: take it out"),
     "its index read again": ("Unnamed: 0,a\n0,5\n", "column 1 is called 'Unnamed: 0', as pandas calls row numbers"),
@@ -86,11 +87,13 @@ def test_a_wrong_table_is_refused_with_line_and_cell(case, tmp_path):
 
 
 def test_parquet_says_the_same(tmp_path):
-    """A Parquet file gives names and numbers; integers and booleans count as numbers, gaps as NaN."""
-    pl.DataFrame({"age": [20, None], "insured": [False, True]}).write_parquet(tmp_path / "t.parquet")
-    names, numbers = read_table(tmp_path / "t.parquet")
-    assert names == ("age", "insured")
-    assert str(numbers.tolist()) == "[[20.0, 0.0], [nan, 1.0]]"
+    """Names and numbers, integers and booleans among these, gaps as NaN; no rows are refused."""
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"age": [20, None], "insured": [False, True]}).write_parquet(path)
+    names, numbers = read_table(path)
+    assert (names, str(numbers.tolist())) == (("age", "insured"), "[[20.0, 0.0], [nan, 1.0]]")
+    pl.DataFrame({"age": []}, schema={"age": pl.Float64}).write_parquet(path)
+    refused(lambda: read_table(path), "no rows")
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -105,15 +108,6 @@ def test_integers_that_would_be_one_number_are_refused(ending, tmp_path):
         with pytest.raises(InputError, match=f"holds {items[0]} and {items[1]}, integers beyond 2.53") as refused:
             read_table(path)
         assert str(refused.value).startswith(str(path))
-
-
-def test_an_empty_parquet_file_is_refused(tmp_path):
-    """A table without rows is no history."""
-    pl.DataFrame({"age": []}, schema={"age": pl.Float64}).write_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="no rows"):
-        read_table(tmp_path / "t.parquet")
-    pl.DataFrame({"age": [30.0]}).write_parquet(tmp_path / "t.parquet")
-    assert read_table(tmp_path / "t.parquet")[1].tolist() == [[30.0]]
 
 
 def test_a_first_line_of_numbers_that_may_be_names_is_said(tmp_path):
@@ -163,25 +157,23 @@ def test_a_small_file_of_many_rows_is_refused(read, tmp_path, monkeypatch):
     assert (tmp_path / "a.parquet").stat().st_size < 2000
     monkeypatch.setattr(tables, "MOST_VALUES", 9_999)
     monkeypatch.setattr(pl, "read_parquet", lambda path: pytest.fail(f"{path} was read"))
-    with pytest.raises(InputError, match=r"has 5 000 rows and 2 columns; at most 9 999 values are read"):
-        read(tmp_path / "a.parquet")
+    refused(lambda: read(tmp_path / "a.parquet"), "has 5 000 rows and 2 columns; at most 9 999 values are read")
 
 
 def test_a_long_text_is_refused(tmp_path):
     """One text that stands in each row takes no room in the file, and would in memory."""
-    pl.DataFrame({"x": ["a" * 10_001] * 50}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"column 'x' has a string of 10 001 bytes"):
-        read_file(tmp_path / "a.parquet")
-    pl.DataFrame({"x": ["a" * 10_000] * 50}).write_parquet(tmp_path / "a.parquet")
-    assert read_file(tmp_path / "a.parquet").frame.shape == (50, 1)
+    for length in (10_000, 10_001):
+        pl.DataFrame({"x": ["a" * length] * 50}).write_parquet(tmp_path / "a.parquet")
+        if length == 10_000:
+            assert read_file(tmp_path / "a.parquet").frame.shape == (50, 1)
+    refused(lambda: read_file(tmp_path / "a.parquet"), "column 'x' has a string of 10 001 bytes")
 
 
 @pytest.mark.parametrize("read", [read_table, read_file])
 def test_a_file_of_too_many_columns_is_refused(read, tmp_path):
     """A header of two bytes a column would take minutes."""
     (tmp_path / "a.csv").write_text("," * 10_000 + "\n")
-    with pytest.raises(InputError, match="more than 10 000 columns"):
-        read(tmp_path / "a.csv")
+    refused(lambda: read(tmp_path / "a.csv"), "more than 10 000 columns")
     pl.DataFrame({f"x{i}": [0] for i in range(10)}).write_parquet(tmp_path / "b.csv")
     with pytest.raises(InputError):
         read(tmp_path / "b.csv")

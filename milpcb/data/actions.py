@@ -182,17 +182,13 @@ def by_action(what: str, table: Any, names: Sequence[str]) -> Any:
     labels = None if isinstance(table, np.ndarray) or not names else _labels(table, len(names))
     if labels is None:
         return table
-    if len(labels) != len(names):
-        raise InputError(f"{what} has {len(labels)} columns for the {len(names)} actions {shown(list(names))}")
-    found = places(f"action among the columns of {what}:", labels, names)
-    if len(set(found.tolist())) < len(names):
-        raise InputError(f"{what} has two columns for the same action: {shown(labels)}")
+    found = matched(what, [*map(action_name, labels)], names)
     if isinstance(table, Mapping):  # a number beside columns is the same in every row
         columns = [*map(np.asarray, table.values())]
         if len({column.shape for column in columns if column.ndim}) > 1:
             raise InputError(f"{what} has columns of different lengths: {shown([*map(np.size, columns)])}")
         table = np.stack(np.broadcast_arrays(*columns), axis=-1)
-    return np.asarray(table)[..., np.argsort(found)]
+    return np.asarray(table)[..., found]
 
 
 def _labels(table: Any, n_actions: int) -> list[Any] | None:

@@ -197,10 +197,13 @@ class Field:
             return self._number(entry, row)
         if self.kind == "boolean":
             if isinstance(entry, str) or entry not in (0, 1):
-                raise self._unfit(entry, row, _which(entry, "and its values are true and false"), "give True or False")
+                raise self._unfit(entry, row, "and its values are true and false", "give True or False")
             return bool(entry)
         if self.texts != isinstance(entry, str) or isinstance(entry, bool):
-            raise self._no_category(entry, row)
+            example = clipped(in_words(next((value for value in self.values if value is not None), None)))
+            kind, fix = ("strings", "string that it was written as") if self.texts else ("codes", "number that it was")
+            what = f"and its values are {kind} such as {example}"
+            raise self._unfit(entry, row, what, f"turn it into the {fix}")
         return self._string(entry, row) if isinstance(entry, str) else self._code(entry, row)
 
     def _string(self, entry: str, row: int | None) -> str:
@@ -237,7 +240,7 @@ class Field:
         if isinstance(entry, str):
             if as_number(entry) is not None:
                 raise self._unfit(entry, row, "which is text, not a number", "convert it")
-            raise self._unfit(entry, row, "which is text, and its values are numbers", f"give a number{unknown}")
+            raise self._unfit(entry, row, "and its values are numbers", f"give a number{unknown}")
         if isinstance(entry, bool) and not self.takes_truth:
             example = written(cast("float", self.values[-1]))
             raise self._unfit(entry, row, f"and its values are numbers such as {example}", "give a number")
@@ -269,19 +272,10 @@ class Field:
             missing=True,
         )
 
-    def _no_category(self, entry: Value, row: int | None) -> UnfitError:
-        example = clipped(in_words(next((value for value in self.values if value is not None), None)))
-        kind, fix = ("strings", "string that it was written as") if self.texts else ("codes", "number that it was")
-        what = _which(entry, f"and its values are {kind} such as {example}")
-        return self._unfit(entry, row, what, f"turn it into the {fix}")
-
     def _unfit(self, value: Any, row: int | None, what: str, fix: str) -> UnfitError:
         where = "" if row is None else f" in row {row}"
-        return UnfitError(self.name, f"is {shown(value)}{where}, {what}", fix, row=row)
-
-
-def _which(entry: Value, what: str) -> str:
-    return f"which is text, {what}" if isinstance(entry, str) else what
+        text = "which is text, " if isinstance(value, str) and what.startswith("and its") else ""
+        return UnfitError(self.name, f"is {shown(value)}{where}, {text}{what}", fix, row=row)
 
 
 def as_marks(missing: Any) -> list[str]:

@@ -42,7 +42,6 @@ OTHERS = {
     ".vw": "Vowpal Wabbit's text",
 }
 LONG = re.compile(r"[-+]?[0-9]{16,300}")  # an integer that may be beyond 2^53
-COMMA = re.compile(r"[-+]?\d+,\d+")  # a number as it is written where the comma is the decimal point
 LONGEST_TEXT = 10_000  # bytes of a string in a Parquet file, which may hold one long text any number of times
 
 
@@ -258,14 +257,10 @@ def _numbers(path: Path, line: int, values: list[str], skipped: int) -> list[flo
     read = [(column, value) for column, value in enumerate(values) if column != skipped]
     for column, value in read:
         if not _is_number(value):
-            why = "is not a number; write numbers with commas between"
-            if CODE.match(value.strip()):
-                why = (
-                    "begins with 0 as codes do; write a number without it, and codes as one column of 0 and 1 for each"
-                )
-            elif COMMA.fullmatch(value.strip()):
-                why = "has a comma where a number has a point; write it with a point"
-            raise InputError(f"{path}, line {line}, column {column + 1}: '{clipped(value)}' {why}")
+            raise InputError(
+                f"{path}, line {line}, column {column + 1}: '{clipped(value)}' is not a number; write numbers as in "
+                "1234.5, with commas between, and codes such as 02 as one column of 0 and 1 for each"
+            )
     return [int(value) if LONG.fullmatch(value.strip()) else float(value) for _, value in read]
 
 

@@ -1,7 +1,6 @@
 """Rows, values and numbers of a CSV file are decided once, for logs and for milpcb solve."""
 
 import csv
-import gzip
 import io
 
 import numpy as np
@@ -43,7 +42,6 @@ WRONG = {
 NO_TABLE = {
     "ragged after a value of two lines": (b'a,b\n"x\ny",2\n1,2,3\n', "line 4 has 3 values"),
     "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
-    "gzip": (gzip.compress(b"a,b\n1,2\n", mtime=0), "gzip"),
     "a spreadsheet": (b"PK\x03\x04....", "spreadsheet"),
     "Parquet": (b"PAR1....", ".parquet"),
     "empty": (b"", "empty"),
@@ -67,25 +65,29 @@ def test_a_row_that_readers_take_in_different_ways_is_refused(read, content, nam
     assert not [word for word in FOREIGN if word in str(caught.value)]
 
 
-def test_a_good_file_is_read(tmp_path):
-    """A byte order mark, quotes, values of two lines and missing ones are no faults."""
-    path = tmp_path / "log.csv"
-    path.write_bytes('\ufeffa,b\n"x, ""y""\nz",2\n,3\n'.encode())
-    frame = read_file(path).frame
-    assert frame.to_dict(as_series=False) == {"a": ['x, "y"\nz', None], "b": [2, 3]}
-
-
-CODES = [["1", "02", "2"], ["00", "1"], ["007", ""], ["-01", "3"], ["1.5", "01.50"]]
+GOOD = {
+    "a mark, quotes, two lines, nothing": (
+        '\ufeffa,b\n"x, ""y""\nz",2\n,3\n',
+        {"a": ['x, "y"\nz', None], "b": [2, 3]},
+    ),
+    "blank lines, as editors leave them": ("\n\na,b\n1,2\n\r\n3,4\n\n\n", {"a": [1, 3], "b": [2, 4]}),
+    **{  # areas, wards and items are written with a 0 in front, numbers are not: 02 and 2 are two of them
+        f"codes {codes}": (
+            "code,b\n" + "".join(f"{code},1\n" for code in codes),
+            {"code": [code or None for code in codes], "b": [1] * len(codes)},
+        )
+        for codes in (["1", "02", "2"], ["00", "1"], ["007", ""], ["-01", "3"], ["1.5", "01.50"])
+    },
+}
 NUMBERS = {"0": 0, "10": 10, "0.5": 0.5, "-0.25": -0.25, "1e05": 1e5, "100": 100}
 
 
-@pytest.mark.parametrize("values", CODES)
-def test_a_column_with_a_leading_zero_is_texts(values, tmp_path):
-    """Areas, wards and items are written so, numbers are not: 02 and 2 are two of them."""
-    (tmp_path / "t.csv").write_text("code,b\n" + "".join(f"{value},1\n" for value in values))
-    frame = read_file(tmp_path / "t.csv").frame
-    assert frame["code"].to_list() == [value or None for value in values]
-    assert frame["b"].dtype == pl.Int64
+@pytest.mark.parametrize("case", GOOD)
+def test_a_good_file_is_read(case, tmp_path):
+    """As it was meant, each column as what it is."""
+    text, columns = GOOD[case]
+    (tmp_path / "t.csv").write_bytes(text.encode())
+    assert read_file(tmp_path / "t.csv").frame.to_dict(as_series=False) == columns
 
 
 def test_numbers_that_begin_with_zero_are_numbers(tmp_path):
@@ -93,15 +95,6 @@ def test_numbers_that_begin_with_zero_are_numbers(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{value},1\n" for value in NUMBERS))
     assert read_file(tmp_path / "t.csv").frame["a"].to_list() == list(NUMBERS.values())
     assert read_table(tmp_path / "t.csv")[1][:, 0].tolist() == list(NUMBERS.values())
-
-
-def test_solve_refuses_a_code_where_a_number_must_be(tmp_path):
-    """Its tables are numbers, so that a code has no place there; as names of columns codes are read."""
-    (tmp_path / "t.csv").write_text("x,y\n1,2\n3, 02\n")
-    with pytest.raises(InputError, match=r"line 3, column 2: '02' begins with 0 as codes do; write a number without"):
-        read_table(tmp_path / "t.csv")
-    (tmp_path / "t.csv").write_text("01,02\n3,4\n")
-    assert read_table(tmp_path / "t.csv")[0] == ("01", "02")
 
 
 def test_codes_are_actions_groups_and_categories(tmp_path):
@@ -130,12 +123,6 @@ def test_an_outcome_that_is_a_code_is_explained(tmp_path):
     assert frame["y"].to_list() == ["3", "04"]
     with pytest.raises(InputError, match=r"column 'y' must hold numbers, and holds '04' in row 2, a code as it begins"):
         make_source("log.csv", frame, Columns("treat", "y", maximise=True))
-
-
-def test_blank_lines_are_no_rows(tmp_path):
-    """Editors leave them at the end; they are no rows of missing values."""
-    (tmp_path / "t.csv").write_bytes(b"\n\na,b\n1,2\n\r\n3,4\n\n\n")
-    assert read_file(tmp_path / "t.csv").frame.rows() == [(1, 2), (3, 4)]
 
 
 ALPHABET = ["a", "7", "ü", ",", '"', "\n", "\r\n", " ", "x^", ""]
@@ -203,11 +190,9 @@ def test_a_row_without_end_is_refused(tmp_path, monkeypatch):
     """An open quote in a large file is found at once, and not by reading all of it into one value."""
     monkeypatch.setattr(csv_pieces, "BLOCK", 100)
     (tmp_path / "t.csv").write_text('a,b\n1,"2\n' + "3,4\n" * 1000)
-    with pytest.raises(InputError, match="opens in line 2 is not closed"):
-        read_file(tmp_path / "t.csv")
+    refused(lambda: read_file(tmp_path / "t.csv"), "opens in line 2 is not closed")
     (tmp_path / "t.csv").write_text("a,b\n1," + "2" * 1000 + "\n")
-    with pytest.raises(InputError, match="line 2 is longer than"):
-        read_file(tmp_path / "t.csv")
+    refused(lambda: read_file(tmp_path / "t.csv"), "line 2 is longer than")
     (tmp_path / "t.csv").write_text('a,b\n1,"2"\n' + "3,4\n" * 1000)
     assert read_file(tmp_path / "t.csv").frame.shape == (1001, 2)
 

@@ -83,7 +83,7 @@ def test_prices_fronts_and_oracles_read_frames_by_name(two):
     assert (found[0].lower, found[0].upper) == pytest.approx((found[1].lower, found[1].upper))
     free = Question(DecisionTrees(2, 1, thresholds=[[40, 60]]), X)
     assert free.oracle.value(swapped) == free.oracle.value(swapped.to_numpy())
-    with pytest.raises(InputError, match="unknown action among the columns of costs: 'cure'"):
+    with pytest.raises(InputError, match=r"the actions of costs are .'wait', 'cure'."):
         question.oracle.value(swapped.rename(columns={"treat": "cure"}))
 
 
