@@ -93,13 +93,10 @@ def _than(what: str, actions: Sequence[str], text: str) -> float | str | None:
 
 
 def _number(number: str, text: str) -> float:
-    try:
-        found = float(number)
-    except ValueError as error:
-        raise InputError(f"cannot read --no-worse '{text}': '{number}' is no number; {FORM}") from error
-    if not math.isfinite(found):
-        raise InputError(f"cannot read --no-worse '{text}': '{number}' is not finite; {FORM}")
-    return found
+    found = as_number(number)
+    if found is None or not math.isfinite(found):
+        raise InputError(f"cannot read --no-worse '{text}': '{number}' is no finite number; {FORM}")
+    return float(found)
 
 
 CLOSE = 1e-9  # shares that differ by less are equal

@@ -39,15 +39,12 @@ def _words(column: Values) -> Words:
         numbers = np.where(np.isnan(column), np.nan, np.asarray(column, dtype=float) + 0.0)  # -0 is 0
         return np.ascontiguousarray(numbers).view(np.uint64)
     listed = column.tolist()
-    known = {entry: _of_entry(entry) for entry in set(listed)}
+    of_number = {
+        each: np.nan if each is None else float(each) + 0.0 for each in set(listed) if not isinstance(each, str)
+    }
+    known = {each: np.uint64(np.array(number).view(np.uint64)) for each, number in of_number.items()}
+    known |= {each: _word(f"text {each}") for each in set(listed) - set(known)}
     return np.array([known[entry] for entry in listed], dtype=np.uint64)
-
-
-def _of_entry(entry: object) -> np.uint64:
-    if isinstance(entry, str):
-        return _word(f"text {entry}")
-    number = np.nan if entry is None else float(entry) + 0.0  # type: ignore[arg-type]
-    return np.uint64(np.array(number).view(np.uint64))
 
 
 def _word(text: str) -> np.uint64:

@@ -24,7 +24,7 @@ ALL = 10_000  # rows of a table of which none is folded away
 USE = (
     "Show it first to those who know the people it decides about. Is every column that it reads known before the "
     "decision? Would you defend each part of it to those who are in it? Then try it on a later log: milpcb evaluate "
-    "takes policy.json, which is beside this page."
+    "takes policy.json, which is beside this page, as the rule is in SQL and Python (policy.sql, policy.py)."
 )
 BOTH = (
     "Both claims allow for the choice of the rule among all of its class. The range is that of the gain over treating "
@@ -113,16 +113,9 @@ def asked_table(limits: Sequence[Kept], heading: str = "asked for", where: str =
 
 
 def use_section(found: Findings, command: str, *, shown: bool) -> PageSection:
-    """Return what to do before the rule is used, and the rule as source code where its class has any."""
-    policy, estimator = found.estimator.policy_, found.estimator
-    folds = []
-    if getattr(policy, "decision", lambda: None)() is not None:
-        folds = [
-            PageSection("as SQL", texts=[PageText("SQL", str(estimator.to_sql()))]),
-            PageSection("as Python, without imports", texts=[PageText("Python", str(estimator.to_python()))]),
-        ]
-    texts = [PageText("Rules as text", rule_text(policy)), PageText("Command", command)]
-    folds.append(PageSection("as text, and the command that made this page", texts=texts))
+    """Return what to do before the rule is used, and the rule as text."""
+    texts = [PageText("Rules as text", rule_text(found.estimator.policy_)), PageText("Command", command)]
+    folds = [PageSection("as text, and the command that made this page", texts=texts)]
     return PageSection(f"If you want to use it{'' if shown else ' all the same'}", [USE], folds=folds)
 
 
@@ -160,14 +153,12 @@ def statistician(found: Findings, missing: list[PageSection]) -> PageSection:
 
 def claims_table(found: Findings) -> PageTable:
     """Return the claims: how, the gain behind each, its range, its p-value."""
-    claims, unit, made = found.claims, found.unit, []
+    claims, unit, cells = found.claims, found.unit, []
     if claims is not None:
+        made = [("this rule: a band over all rules of the class", claims.band)]
         learning = None if found.own_way else claims.learning
-        made.append(("this rule: a band over all rules of the class", claims.band))
         made.append(("rules learnt in this way: on folds that they were not learnt from", learning))
-    cells = []
-    for how, claim in made:
-        if claim is not None:
+        for how, claim in ((how, claim) for how, claim in made if claim is not None):
             p = words.chance(claim.p_value).removeprefix("p = ").removeprefix("p ")
             cells.append((how, unit.amount(claim.gain), unit.interval(claim), p))
     return PageTable("Table of claims", ("how", "gain", "range", "p"), cells)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,14 +43,8 @@ def read_file(
     A column of a CSV file is numbers if every value is one or missing, and none a code such as the area 02; columns
     that are ``known`` to be strings are.
     """
-    check_table(path)
-    if path.suffix == ".parquet":
-        found = Reading(read_parquet(path))
-    else:
-        try:
-            found = _read_csv(path, tick, known, marks)
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    check_table(path)  # that it can be opened, too
+    found = Reading(read_parquet(path)) if path.suffix == ".parquet" else _read_csv(path, tick, known, marks)
     if found.frame.is_empty():
         raise InputError(f"{path} has no rows; write a header and then a line for each decision")
     return found
@@ -104,17 +99,12 @@ def _names(path: Path, piece: Piece) -> list[str]:
 def _texts(path: Path, piece: Piece, names: list[str], *, header: bool) -> pl.DataFrame:
     """Return the values (rows, columns) of a piece as strings, None where one is empty."""
     schema, sign = dict.fromkeys(names, pl.String), piece.separator.decode()
-    try:  # behind a mark polars takes no two bytes for those of a compressed file
+    with suppress(pl.exceptions.PolarsError):  # behind a mark it takes no two bytes for those of a compressed file
         frame = pl.read_csv(MARK + piece.content, has_header=False, schema=schema, null_values=[""], separator=sign)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(_unread(path, piece)) from error
-    if len(frame) != len(piece.lines):
-        raise InputError(_unread(path, piece))
-    return frame.slice(int(header))
-
-
-def _unread(path: Path, piece: Piece) -> str:
-    return f"{path} cannot be read between the lines {piece.lines[0]} and {piece.lines[-1]}; save it anew as CSV"
+        if len(frame) == len(piece.lines):
+            return frame.slice(int(header))
+    first, last = piece.lines[0], piece.lines[-1]
+    raise InputError(f"{path} cannot be read between the lines {first} and {last}; save it anew as CSV")
 
 
 DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?\s*$"
@@ -149,7 +139,7 @@ def typed(column: pl.Series, named: Collection[str] = ()) -> ReadColumn:
                 note, grouped = _on_commas(others) if read is _with_commas else "", _grouped(others)
                 return ReadColumn(values, _counts(known, others), note, grouped)
     kept = known.set(named_mark, None)
-    text = _without_first_blanks(column)
+    text = column.str.strip_chars_start() if column.str.starts_with(" ").all() else column  # one behind each comma
     return ReadColumn(text.set(kept.is_null(), None), _counts(known, kept))
 
 
@@ -165,7 +155,8 @@ def cleaned(frame: pl.DataFrame, named: Collection[str]) -> tuple[pl.DataFrame, 
     numbers = {mark: float(mark) for mark in named if as_number(mark) is not None}
     missing: dict[str, dict[str, int]] = {}
     for column in frame.get_columns():
-        own, counts = column, {EMPTY: lost} if (lost := _lost(column)) else {}
+        lost = column.null_count() + (int(column.is_nan().sum()) if column.dtype.is_float() else 0)
+        own, counts = column, {EMPTY: lost} if lost else {}
         if column.dtype.is_integer():
             ends = column.min(), column.max()
             if any(isinstance(end, int) and abs(end) > MOST for end in ends):
@@ -181,10 +172,6 @@ def cleaned(frame: pl.DataFrame, named: Collection[str]) -> tuple[pl.DataFrame, 
         if counts:
             missing[column.name] = counts
     return frame, missing
-
-
-def _lost(column: pl.Series) -> int:
-    return column.null_count() + (int(column.is_nan().sum()) if column.dtype.is_float() else 0)
 
 
 def among(column: pl.Series, values: Collection[str]) -> pl.Series:
@@ -205,12 +192,9 @@ def _numbers(text: pl.Series) -> pl.Series | None:
             continue
         numbers = text.cast(kind, strict=False)
         if numbers.null_count() == text.null_count():
-            return None if text.str.contains(f"^{CODE.pattern}").any() or _long(text, numbers) else numbers
+            long = (numbers.abs() > MOST) & text.str.contains(r"^[-+]?\d+$")
+            return None if text.str.contains(f"^{CODE.pattern}").any() or long.any() else numbers
     return None
-
-
-def _long(text: pl.Series, numbers: pl.Series) -> bool:
-    return bool(((numbers.abs() > MOST) & text.str.contains(r"^[-+]?\d+$")).any())
 
 
 def _with_commas(text: pl.Series) -> pl.Series | None:
@@ -260,8 +244,3 @@ def _booleans(text: pl.Series) -> pl.Series | None:
 
 def _dates(text: pl.Series) -> pl.Series | None:
     return text if text.drop_nulls().str.contains(DATE).all() else None
-
-
-def _without_first_blanks(column: pl.Series) -> pl.Series:
-    """Return a column without the blanks that stand before every value, as where a blank follows each comma."""
-    return column.str.strip_chars_start() if column.str.starts_with(" ").all() else column

@@ -13,6 +13,7 @@ import numpy as np
 from milpcb.core.decimals import fixed, number, written
 from milpcb.experiments.results.figures.drawing import MEDIUM, fitted, grid
 from milpcb.offline import Evaluation, IntervalEstimate, Scores
+from milpcb.offline.evaluation import LeafValue
 
 THOUSAND = 1000
 
@@ -42,20 +43,7 @@ class Unit:
 
     def evaluation(self, found: Evaluation) -> Evaluation:
         """Return an evaluation with its amounts in this unit."""
-        if not self.binary:
-            return found
-        leaves = (replace(leaf, value=_of_hundred(leaf.value), gain=_of_hundred(leaf.gain)) for leaf in found.leaves)
-        return replace(
-            found,
-            value=_of_hundred(found.value),
-            constants={name: _of_hundred(each) for name, each in found.constants.items()},
-            reference_value=_of_hundred(found.reference_value),
-            gain_over={name: _of_hundred(each) for name, each in found.gain_over.items()},
-            gain=_of_hundred(found.gain),
-            logged=_of_hundred(found.logged),
-            gain_over_logged=_of_hundred(found.gain_over_logged),
-            leaves=tuple(leaves),
-        )
+        return replace(found, **_of_hundred(vars(found))) if self.binary else found
 
     def amount(self, value: float) -> str:
         """Return an amount without its unit."""
@@ -97,8 +85,15 @@ class Unit:
         return f"{self.amount(estimate.lower)} to {self.amount(estimate.upper)}"
 
 
-def _of_hundred(share: IntervalEstimate) -> IntervalEstimate:
-    return IntervalEstimate(*(100 * part for part in (share.value, share.standard_error, share.lower, share.upper)))
+def _of_hundred(found: Any) -> Any:
+    """Return all estimates in a mapping or in the parts of a policy times 100, and anything else as it is."""
+    if isinstance(found, IntervalEstimate):
+        return IntervalEstimate(*(100 * part for part in (found.value, found.standard_error, found.lower, found.upper)))
+    if isinstance(found, LeafValue):
+        return replace(found, **_of_hundred(vars(found)))
+    if isinstance(found, Mapping):
+        return {name: _of_hundred(each) for name, each in found.items()}
+    return tuple(map(_of_hundred, found)) if isinstance(found, tuple) else found
 
 
 NARROW = 5.4  # inches, which can be read on a phone
