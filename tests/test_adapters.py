@@ -9,6 +9,7 @@ from milpcb.adapters.coba import CobaLearner
 from milpcb.bandit import Bandit
 from milpcb.errors import InputError, UnknownNameError
 from policies import DecisionTrees
+from tests.refused import refused
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[0.5], [0.5]])
 
@@ -103,23 +104,18 @@ def test_an_unplayed_learner_is_pickled():
 
 def test_what_cannot_be_is_refused():
     """Mistakes in the settings at once; other actions, a third one, and a learn before predict when they come."""
-    with pytest.raises(UnknownNameError, match="did you mean 'exp4'"):
-        CobaLearner(TREES, "exp5")
-    with pytest.raises(InputError, match="has no option 'rat'"):
-        CobaLearner(TREES, "exp4", rat="certified")
+    refused(lambda: CobaLearner(TREES, "exp5"), "did you mean 'exp4'", error=UnknownNameError)
+    refused(lambda: CobaLearner(TREES, "exp4", rat="certified"), "has no option 'rat'")
     learner = CobaLearner(TREES, "uniform")
-    with pytest.raises(InputError, match="learn needs the predict of the same round"):
-        learner.learn([0, 0], "l", 1.0, 0.5)
-    with pytest.raises(InputError, match="must offer the same 2"):
-        learner.predict([0, 0], ["l", "r", "m"])
+    refused(lambda: learner.learn([0, 0], "l", 1.0, 0.5), "learn needs the predict of the same round")
+    refused(lambda: learner.predict([0, 0], ["l", "r", "m"]), "must offer the same 2")
     learner = CobaLearner(TREES, "uniform")
     action, _ = learner.predict([0, 0], ["l", "r"])
     for context_, other in (([0, 0], "lr".replace(action, "")), ([1, 0], action)):
         with pytest.raises(InputError, match="learn needs the predict of the same round"):
             learner.learn(context_, other, 1.0, 0.5)
     learner.learn([0, 0], action, 1.0, 0.5)
-    with pytest.raises(InputError, match="every round must offer the same 2"):
-        learner.predict([0, 0], ["r", "l"])
+    refused(lambda: learner.predict([0, 0], ["r", "l"]), "every round must offer the same 2")
     assert learner.predict([0, 0], ["l", "r"])[1] == 0.5  # no refusal ended the game
 
 

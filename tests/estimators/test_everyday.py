@@ -8,16 +8,19 @@ import polars as pl
 import pytest
 from sklearn.model_selection import GridSearchCV
 
+from milpcb.core import long_search
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import (
     LoggedPolicyTree,
     OptimalPolicyTree,
+    OptimalRuleList,
     OptimalScoringRule,
     from_json,
     never,
     share_at_most,
 )
 from milpcb.offline import no_worse_than, read_log, scores
+from tests.refused import refused
 
 N = 240
 
@@ -109,8 +112,7 @@ def test_effects_are_no_labels(people):
         with pytest.raises(InputError, match="no labels of actions; give a table with a column for each action"):
             OptimalPolicyTree(max_depth=1).fit(X, y)
     tree = OptimalPolicyTree(max_depth=1, maximise=True).fit(X, np.column_stack([0 * effect, effect]))
-    with pytest.raises(InputError, match="no labels of actions"):
-        tree.score(X, effect)
+    refused(lambda: tree.score(X, effect), "no labels of actions")
     as_costs = OptimalPolicyTree(max_depth=1).fit(X, np.column_stack([0 * effect, -effect]))
     assert tree.predict(X).tolist() == as_costs.predict(X).tolist()
     assert tree.policy_value_ == -as_costs.policy_value_ > 0
@@ -168,8 +170,7 @@ def test_too_few_groups_ask_for_groups():
     rng = np.random.default_rng(0)
     X, done = rng.random((60, 1)), np.arange(60) % 2
     log = read_log(X, done, cost=rng.normal(size=60), propensity="randomised", group=np.arange(60) // 20)
-    with pytest.raises(InputError, match="the log has 3 groups for 5 folds; give more groups, or a smaller cv"):
-        scores(log, "snips")
+    refused(lambda: scores(log, "snips"), "the log has 3 groups for 5 folds; give more groups, or a smaller cv")
     second = scores(log, "snips", cv=2)
     tree = LoggedPolicyTree(method="snips", cv=2, constraints=[no_worse_than(-9.0, outcome=second, draws=20)])
     with pytest.raises(Exception, match="or take more groups"):
@@ -220,13 +221,52 @@ def test_a_type_of_categories_has_spellings_that_no_row_of_a_fold_has():
     """A rare one is missing from a fold: strings are refused then, and a type that lists it says that it is a value."""
     X = pd.DataFrame({"region": np.where(np.arange(100) == 7, "North", np.where(np.arange(100) % 2, "north", "south"))})
     tree = OptimalPolicyTree(max_depth=1).fit(X[8:], X["region"][8:])
-    with pytest.raises(
-        InputError, match="'North' in row 7, and is known as 'north': write it so, or give the column a"
-    ):
-        tree.predict(X)
+    refused(lambda: tree.predict(X), "'North' in row 7, and is known as 'north': write it so, or give the column a")
     typed = X.astype("category")
     assert tree.predict(typed).tolist() == tree.predict(X.replace("North", "new")).tolist()
     search = GridSearchCV(OptimalPolicyTree(), {"max_depth": [1, 2]}, cv=5)
     assert np.isfinite(search.fit(typed, X["region"].str.lower()).cv_results_["mean_test_score"]).all()
-    with pytest.raises(InputError, match="column 'region' is 'n/a'"):
-        tree.predict(pd.DataFrame({"region": ["n/a"]}))
+    refused(lambda: tree.predict(pd.DataFrame({"region": ["n/a"]})), "column 'region' is 'n/a'")
+
+
+# ------------------------------------------------------------------- options of the oracle
+
+RNG = np.random.default_rng(0)
+X, COSTS = RNG.normal(size=(60, 3)), RNG.normal(size=(60, 2))
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({}, "search"),
+        ({"gap": 0.0, "time_limit": None}, "search"),
+        ({"time_limit": 60.0}, "search"),
+        ({"solver": "highs"}, "milp"),
+        ({"gap": 5.0}, "milp"),
+        ({"time_limit": 60.0, "constraints": [share_at_most("1", 0.4)]}, "search"),
+    ],
+    ids=str,
+)
+def test_auto_is_a_kind_that_has_the_options(options, kind):
+    """An option that only a solver has means a solver, which other kinds refuse; later questions have no time limit."""
+    fitted = OptimalPolicyTree(max_depth=1, thresholds=3, **options).fit(X, COSTS)
+    assert fitted.problem(X).kind == kind
+
+
+def test_auto_asks_a_solver_where_the_search_does_not_end_at_a_time_limit():
+    """Kind "search" refuses it, and names the kind that has it."""
+    fitted = OptimalRuleList(max_rules=1, thresholds=3, time_limit=60.0).fit(X, COSTS)
+    assert fitted.policy_value_ == OptimalRuleList(max_rules=1, thresholds=3).fit(X, COSTS).policy_value_
+    with pytest.raises(InputError, match=r"no search that ends at a time_limit.*kind 'milp'"):
+        OptimalRuleList(max_rules=1, thresholds=3, time_limit=60.0, kind="search").fit(X, COSTS)
+
+
+def test_a_fit_ends_at_its_time_limit_with_a_tree_and_its_bound(monkeypatch):
+    """The tree is not called optimal, and no tree is better than the bound."""
+    best = OptimalPolicyTree(max_depth=3, thresholds="all").fit(X, COSTS)
+    seconds = iter(range(10**9))
+    monkeypatch.setattr(long_search, "monotonic", lambda: float(next(seconds)))
+    fitted = OptimalPolicyTree(max_depth=3, thresholds="all", time_limit=20.0).fit(X, COSTS)
+    assert (best.optimal_, fitted.optimal_) == (True, False)
+    assert fitted.lower_bound_ <= best.policy_value_ <= fitted.policy_value_
+    assert fitted.policy_value_ == pytest.approx(COSTS[np.arange(60), fitted.predict(X)].mean())

@@ -8,6 +8,7 @@ import pytest
 from milpcb.data.columns import Membership, Number, Reached
 from milpcb.errors import InputError
 from milpcb.estimators import OptimalPolicy, OptimalPolicyTree, OptimalScoringRule, OptimalThresholdRule
+from tests.refused import refused
 
 
 def fitted(column, costs, **options):
@@ -104,8 +105,7 @@ def test_features_are_chosen_and_others_may_be_anything():
     by_number = OptimalPolicyTree(features=[1], max_depth=1).fit(table, labels)
     assert by_name.policy_ == by_number.policy_
     assert "if b <= 1" in str(by_name.policy_)
-    with pytest.raises(InputError, match="unknown feature 'c'"):
-        OptimalPolicyTree(features=["c"]).fit(table, labels)
+    refused(lambda: OptimalPolicyTree(features=["c"]).fit(table, labels), "unknown feature 'c'")
     with pytest.raises(InputError, match="features must name at least one column of the table, and each once"):
         OptimalPolicyTree(features=[]).fit(table, labels)
 
@@ -139,8 +139,7 @@ def test_at_prediction_a_column_must_be_what_it_was():
     tree = OptimalPolicyTree(max_depth=1, features=["a"]).fit(table, ["x", "x", "y"])
     with pytest.raises(InputError, match="column 'a' is '1' in row 0, which is text, not a number: convert it"):
         tree.predict(table.assign(a=["1", "2", "3"]))
-    with pytest.raises(InputError, match="no column named 'a'"):
-        tree.policy_.predict(table[["b"]])
+    refused(lambda: tree.policy_.predict(table[["b"]]), "no column named 'a'")
     assert tree.policy_.predict(table[["a"]]).tolist() == [
         0,
         0,

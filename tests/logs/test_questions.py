@@ -1,6 +1,8 @@
-"""Questions about a rule: limits, restrictions and their prices, rules that do as well, budgets, two outcomes."""
+"""Questions about a rule: limits, prices of restrictions, rules that do as well, budgets, two outcomes, stability."""
 
 import re
+from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +13,8 @@ from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import LoggedPolicyTree, never, share_at_most
 from milpcb.logs import what_if as near
 from milpcb.logs.curves import SHARES, budget_limit, budget_values
+from milpcb.logs.findings import Asked
+from milpcb.logs.learning import find
 from milpcb.logs.limits import Limit, limit_of
 from milpcb.logs.sections import rule_text
 from milpcb.logs.source import Columns, make_source, numbered
@@ -279,3 +283,21 @@ def test_each_budget_is_learnt_and_valued_on_other_rows():
     assert estimator.constraints == limits
     assert points[-1].used <= 1 - float((age > 75).mean()) + 0.03
     assert (budget_limit(estimator, "call"), budget_limit(estimator, "letter")) == (0.2, None)
+
+
+# ------------------------------------------------------------------- stability
+
+
+@pytest.mark.parametrize("seed", [10, 55])
+def test_of_several_rules_that_are_best_the_printed_one_is_asked_about(seed):
+    """Also where a search by rows finds another of them, with more tests: what comes back are tests of its own."""
+    rng = np.random.default_rng(seed)
+    age, region = rng.integers(0, 4, 40), rng.choice(["north", "south"], 40)
+    done, sold = rng.choice(["x", "y"], 40), rng.integers(0, 2, 40)
+    frame = pl.DataFrame({"age": age, "region": region, "done": done, "sold": sold})
+    source = make_source("log.csv", frame, Columns("done", "sold", maximise=True, randomised=True))
+    tree = LoggedPolicyTree(method="ips")  # scores tie: those of actions that were not taken are 0
+    found = find(source, tree, Asked(draws=0, resamples=3), lambda _: nullcontext(lambda *_: None)).stability
+    assert str(replace(found.policy, names=tree.policy_.names)) == str(tree.policy_)
+    graph = tree.policy_.graph()
+    assert set(found.tests) == {label for node, label in graph.nodes(data="label") if graph.out_degree(node)}
