@@ -50,7 +50,7 @@ def write(found: Findings, folder: Path, command: str) -> Path:
     Raises RunError where a file there is not as an earlier call wrote it.
     """
     kept = replace(Origin.of(found.source, found.questions.unit, whole=not found.files), rows=found.n)
-    made = [*colophon(found, command, kept.digest), *(f"It was asked to keep: {rule.asked}." for rule in found.asked)]
+    made = [*colophon(found, command, kept.digest), *(f"It was asked to keep: {asked}." for asked, *_ in found.asked)]
     files = policy_files(found, kept, page(found, command, kept.digest), made)
     check_folder(folder)
     earlier, now = _written(folder) or {}, {name: [digest(content)] for name, content in files.items()}

@@ -105,20 +105,7 @@ WAYS = {"more": "down", "less": "up"}  # where the action never goes as a column
 USED_UP = 0.0005  # of all rows: with less to spare, a limit is called used up
 
 
-@dataclass(frozen=True)
-class Kept:
-    """One thing that was asked, what the policy does, whether that keeps it, None for not known, and how closely."""
-
-    asked: str
-    does: str
-    kept: bool | None
-    closely: str
-
-    @property
-    def verdict(self) -> str:
-        """Whether it is kept, and how closely."""
-        words = "not known" if self.kept is None else "kept" if self.kept else "not kept"
-        return f"{words}; {self.closely}"
+Kept = tuple[str, str, str]  # what was asked, what the policy does, and whether and how closely that keeps it
 
 
 @dataclass(frozen=True)
@@ -145,7 +132,7 @@ def what_is_kept(estimator: Any, rows: ScoredRows, *, guarded: bool = True) -> t
     limits = [rule for rule in estimator.constraints if isinstance(rule, NoWorseThan) and guarded]
     together = groupby(limits, key=lambda rule: rule.asked)
     order = [
-        Kept(f"'{name}' {way}", f"never goes {WAYS[way]} in the order of the actions", True, "whatever the others are")
+        (f"'{name}' {way}", f"never goes {WAYS[way]} in the order of the actions", "kept; whatever the others are")
         for name, way in (estimator.monotone or {}).items()
     ]
     kept = (KINDS[type(rule)](rule, played) for rule in rules)
@@ -153,41 +140,36 @@ def what_is_kept(estimator: Any, rows: ScoredRows, *, guarded: bool = True) -> t
 
 
 def _share(asked: ShareAtMost, played: _Played) -> Kept:
-    rate = played.rate(asked.action)
-    return Kept(
-        f"'{asked.action}' for at most {percent(asked.share)} of the rows",
-        f"gives it to {percent(rate, 1)}",
-        rate <= asked.share + CLOSE,
-        _spare(asked.share - rate),
-    )
+    rate, limit = played.rate(asked.action), f"'{asked.action}' for at most {percent(asked.share)} of the rows"
+    return limit, f"gives it to {percent(rate, 1)}", _closely(asked.share - rate)
 
 
 def _parity(asked: RateParity, played: _Played) -> Kept:
-    every = {
-        value: played.rate(asked.action, where) for value, where in groups(played.values[str(asked.group)]).items()
-    }
+    parts = groups(played.values[str(asked.group)]).items()
+    every = {value: played.rate(asked.action, where) for value, where in parts}
     rates = {value: rate for value, rate in every.items() if not isnan(rate)}  # of groups that have rows
     apart = max(rates.values()) - min(rates.values())
     each = ", ".join(f"{value} {percent(rate, 1)}" for value, rate in rates.items())
-    return Kept(
-        f"rates of '{asked.action}' by {asked.group} within {100 * asked.delta:.4g} points of each other",
-        f"{each}: {100 * apart:.1f} points apart",
-        apart <= asked.delta + CLOSE,
-        _spare(asked.delta - apart),
-    )
+    limit = f"rates of '{asked.action}' by {asked.group} within {100 * asked.delta:.4g} points of each other"
+    return limit, f"{each}: {100 * apart:.1f} points apart", _closely(asked.delta - apart)
+
+
+def _closely(left: float) -> str:
+    points = f"{100 * abs(left):.1f} points"
+    if left < -CLOSE:
+        return f"not kept; {points} beyond the limit"
+    return "kept; the limit is used up" if left < USED_UP else f"kept; {points} to spare"
 
 
 def _never(asked: Never, played: _Played) -> Kept:
     where = holds(str(asked.where), played.values)
     right = (played.names == asked.action) == asked.other
     broken, rows = int((where & ~right & (played.weight > 0)).sum()), int(where.sum())
-    others = "others" if asked.other else "it"
-    return Kept(
-        f"'{asked.action}' {'always' if asked.other else 'never'} where {asked.where}",
-        f"gives {others} in {fixed(broken, 0)} of the {fixed(rows, 0)} rows there" if rows else "there is no such row",
-        not broken,
-        "in every row" if not broken else f"broken in {fixed(broken, 0)} rows",
-    )
+    limit = f"'{asked.action}' {'always' if asked.other else 'never'} where {asked.where}"
+    if not rows:
+        return limit, "there is no such row", "kept; in every row"
+    does = f"gives {'others' if asked.other else 'it'} in {fixed(broken, 0)} of the {fixed(rows, 0)} rows there"
+    return limit, does, f"not kept; broken in {fixed(broken, 0)} rows" if broken else "kept; in every row"
 
 
 def _no_worse(asked: Sequence[NoWorseThan], played: _Played) -> Kept:
@@ -197,7 +179,7 @@ def _no_worse(asked: Sequence[NoWorseThan], played: _Played) -> Kept:
     does = f"gives {found[0][1]} by the log, beside {found[0][2]}"
     if first.by:
         does = "gives by the log " + "; ".join(f"{own} beside {other} ({group})" for group, own, other in found)
-    return Kept(first.asked, does, True if enough else None, f"among all such people, {sure}" if enough else TOO_FEW)
+    return first.asked, does, f"kept; among all such people, {sure}" if enough else f"not known; {TOO_FEW}"
 
 
 def _beside(asked: NoWorseThan, played: _Played) -> tuple[str, str]:
@@ -207,13 +189,6 @@ def _beside(asked: NoWorseThan, played: _Played) -> tuple[str, str]:
     other = float(np.average(asked.base(), weights=weight)) * (1 if outcome.maximise else -1)
     unit = Unit.of_scores("", outcome, error=float(outcome.table.std() / np.sqrt((weight > 0).sum())))
     return unit.value(own), unit.value(other) + (" of 100" if unit.binary else "")
-
-
-def _spare(left: float) -> str:
-    points = 100 * abs(left)
-    if left < -CLOSE:
-        return f"{points:.1f} points beyond the limit"
-    return "the limit is used up" if left < USED_UP else f"{points:.1f} points to spare"
 
 
 KINDS: dict[type, Callable[[Any, _Played], Kept]] = {

@@ -108,8 +108,7 @@ def asked_section(found: Findings) -> PageSection:
 
 def asked_table(limits: Sequence[Kept], heading: str = "asked for", where: str = "") -> PageTable:
     """Return the table of limits."""
-    rows = [[kept.asked, kept.does, kept.verdict] for kept in limits]
-    return PageTable(f"Table of what was asked for{where}", (heading, "the rule", ""), rows, (0, 1, 2), most=ALL)
+    return PageTable(f"Table of what was asked for{where}", (heading, "the rule", ""), limits, (0, 1, 2), most=ALL)
 
 
 def use_section(found: Findings, command: str, *, shown: bool) -> PageSection:

@@ -27,7 +27,7 @@ from milpcb.offline.band import Progress
 from milpcb.offline.restrictions import GainBand, Price, Question, Under, prices
 from milpcb.oracles.near_best import NearBest, far_apart
 from milpcb.rng import child
-from milpcb.types import Floats, Ints
+from milpcb.types import Ints
 
 FORMS = (
     "without COLUMN, COLUMN first, COLUMN more, COLUMN less, depth 1, leaves 3, never ACTION where CONDITION, always "
@@ -213,29 +213,30 @@ def near_section(found: Findings, reader: Reader, band: GainBand | None) -> Page
     rows = np.arange(n) if n <= MOST_ROWS else np.sort(child(0, "logs", "near").choice(n, MOST_ROWS, replace=False))
     contested = int((near.played(rows).sum(axis=1) > 1).sum())
     needed = [f"'{name}'" for name in reader.columns() if f"without {name}" in dear]
-    counted = near.listed or len(question.oracle.opened.contexts) <= MOST_UNLISTED
-    texts = list(_beside(near, found, scores, question.rows, rows)) if counted else []
-    words = [
-        f"How many rules {which} was not counted, as the log has too many different rows."
-        if not counted
-        else f"No other rules {which}."
-        if near.exact and near.count == 1
-        else f"{'' if near.exact else 'More than '}{fixed(near.count, 0)} rules {which}.{chance}",
-        f"All of them read {listed(needed)}: without {'it' if len(needed) == 1 else 'one of these'} no rule does as "
-        "well."
-        if needed
-        else "No column is needed: whichever one is left out, some of these rules remain.",
-        _contested(contested, len(rows)),
-    ]
+    if not (near.listed or len(question.oracle.opened.contexts) <= MOST_UNLISTED):
+        count = f"How many rules {which} was not counted, as the log has too many different rows."
+        return PageSection(NEAR, [count, _needed(needed), _contested(contested, len(rows))])
+    count = f"{'' if near.exact else 'More than '}{fixed(near.count, 0)} rules {which}.{chance}"
+    if near.exact and near.count == 1:
+        count = f"No other rules {which}."
+    words, texts = [count, _needed(needed), _contested(contested, len(rows))], list(_beside(near, found, reader, rows))
     if len(texts) < 2:
         return PageSection(NEAR, words)
     words.append("The rule that looks best, and those that differ most from it among the ones that look best:")
     return PageSection(NEAR, words, texts=texts)
 
 
-def _beside(near: NearBest, found: Findings, scores: Scores, contexts: Floats, rows: Ints) -> Iterator[PageText]:
+def _needed(names: Sequence[str]) -> str:
+    if not names:
+        return "No column is needed: whichever one is left out, some of these rules remain."
+    without = "it" if len(names) == 1 else "one of these"
+    return f"All of them read {listed(names)}: without {without} no rule does as well."
+
+
+def _beside(near: NearBest, found: Findings, reader: Reader, rows: Ints) -> Iterator[PageText]:
     """Yield the rule that looks best, and those that differ most from it."""
-    printed = found.estimator.policy_
+    learnt: Any = found.learnt
+    scores, printed, contexts = learnt.scores, found.estimator.policy_, reader.question.rows
     rules = [of_numbers(printed), *islice(near.policies(), MOST_COMPARED)]
     labels = np.array([rule.predict(contexts[rows]) for rule in rules])
     for number, chosen in enumerate(far_apart(labels, SHOWN)):
