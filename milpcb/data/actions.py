@@ -151,11 +151,10 @@ def check_order(what: str, own: Sequence[str], names: Sequence[str]) -> None:
 def columns_of(
     what: str, columns: Sequence[str], named: Sequence[Any], actions: Sequence[str], *, listed: bool
 ) -> tuple[str, ...]:
-    """Return K names of columns in the order of ``actions``.
+    """Return K names of columns in the order of ``actions``, of the actions ``named`` beside them if there are any.
 
-    They are of the actions ``named`` beside them, or are called as the actions; else they are in the order of
-    ``actions`` if that was ``listed`` too, or of the numbers 0..K-1. Raises InputError where neither is so: nobody
-    means the order of texts.
+    Else columns are called as the actions, or in the order of ``actions`` if that was ``listed`` too, or are those of
+    0..K-1. Raises InputError where none of it is so: nobody means the order of texts.
     """
     own = [*map(action_name, named)] or (list(columns) if set(columns) == set(actions) else [])
     numbers = [str(number) for number in range(len(actions))]

@@ -191,7 +191,7 @@ def _entry(row: Mapping[str, Any], name: str, i: int) -> Any:
 
 
 def as_array(table: Any) -> Any:
-    """Return rows as an array whose entries are what they were in lists, 12 beside "a" no "12"; named ones as records.
+    """Return rows as an array of entries as they were in lists, 12 beside "a" no "12"; rows with names as records.
 
     Integers beyond 2^53 keep their digits. Raises InputError where rows differ in length or names.
     """

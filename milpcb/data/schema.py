@@ -26,9 +26,8 @@ class Schema:
     def infer(cls, table: Any, names: Sequence[str] = ()) -> Self:
         """Return the schema of a table; ``names`` are those of the columns of a table without names.
 
-        A column of booleans, of strings, or of a type of categories (also of numbers) is of that type; a column
-        of objects is what all of them are; integers that are one number as floats, beyond 2^53, are categories. Raises
-        InputError where one column holds values of several kinds.
+        A column of objects is what all are, one of integers that are one number as floats a category. Raises InputError
+        where one column holds values of several kinds.
         """
         names = table_names(table) or names
         return cls(tuple(inferred(name, given) for name, given in given_columns(table, names, names).items()))

@@ -159,10 +159,7 @@ class FromBatches(PolicyEstimator):
         return layout
 
     def fit_statistics(self, layout: Layout, sums: Statistics, *, maximise: bool, randomised: bool) -> Self:
-        """Find the best policy by the sums over the rows.
-
-        ``randomised``: propensities are the shares of the actions, and 1 in the sums.
-        """
+        """Find the best policy by sums over rows, where propensities are 1 if they are shares (``randomised``)."""
         found = self.compress(layout, sums, maximise=maximise, randomised=randomised)
         actions = np.array(layout.actions)
         contexts, sign = layout.contexts(found.codes), -1.0 if maximise else 1.0

@@ -320,13 +320,7 @@ def budget_curve(
 
 
 def from_json(text: str) -> Any:
-    """Return the fitted estimator that ``to_json`` wrote; parameters that were left out are the defaults.
-
-    Parameters
-    ----------
-    text : what ``estimator.to_json()`` returned; InputError on any other string
-
-    """
+    """Return the fitted estimator that ``to_json`` wrote, with defaults for what was left out; raises InputError."""
     try:
         document = gate.read_json(text)
     except (AttributeError, TypeError, ValueError) as error:

@@ -130,10 +130,7 @@ class FromLog(FromBatches):
         sample_weight: Any = None,
         **options: Any,
     ) -> Evaluation:
-        """Return what the policy is worth on rows it was not learnt from, by part too; see milpcb.offline.evaluate.
-
-        ``options`` are those of milpcb.offline.evaluate, such as ``interval="bootstrap"``.
-        """
+        """Return what the policy is worth on other rows, by part too; for ``options`` see milpcb.offline.evaluate."""
         X = checked(self, X, reset=False)
         weight = read_weights(sample_weight, len(X))
         found = self._scores(X, self._done(y), weight, reward=reward, cost=cost, propensity=propensity)

@@ -142,10 +142,7 @@ def _column_and_way(text: str) -> tuple[str, str]:
 
 
 def front_section(found: Findings, question: Question, progress: Tick) -> PageSection:
-    """Return the rules that are the best for some weighting of two outcomes as sentences, picture, table and texts.
-
-    Raises InputError where there are more than 100 of them.
-    """
+    """Return the rules that are best for some weighting of two outcomes; raises InputError for more than 100."""
     rows: Any = found.learnt
     text, unit = found.questions.front, found.unit
     column, way = _column_and_way(text)

@@ -192,10 +192,7 @@ class FileCounter:
 
 
 def count(counter: FileCounter, files: LogFiles, backend: Backend, kept: KeptSums | None, tick: Tick) -> Parts:
-    """Return the sums over all files; those of the first ones are ``kept``, for an interrupted pass to go on from.
-
-    Raises InputError with the name of a damaged file.
-    """
+    """Return the sums over all files, from those that are ``kept`` on; raises InputError with a damaged file."""
     (first, parts), total = kept.counted() if kept else (0, counter.empty()), sum(files.rows)
     tick(sum(files.rows[:first]), total)
     for number, more in enumerate(_in_order(counter, files, backend, first), first + 1):

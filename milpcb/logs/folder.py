@@ -45,10 +45,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write(found: Findings, folder: Path, command: str) -> Path:
-    """Write policy and page into the folder, remove what else earlier calls wrote there, and return the page.
-
-    Raises RunError where a file there is not as an earlier call wrote it.
-    """
+    """Write policy and page in place of those of an earlier call, and return the page; RunError on other files."""
     kept = replace(Origin.of(found.source, found.questions.unit, whole=not found.files), rows=found.n)
     made = [*colophon(found, command, kept.digest), *(f"It was asked to keep: {asked}." for asked, *_ in found.asked)]
     files = policy_files(found, kept, page(found, command, kept.digest), made)

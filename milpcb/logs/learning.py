@@ -182,10 +182,7 @@ def sample_of(files: LogFiles, columns: Columns, tick: Tick) -> SampledLog:
 def learn_in_one_pass(
     files: LogFiles, found: SampledLog, estimator: Any, questions: Asked, backend: Backend, folder: Path, step: Step
 ) -> Findings:
-    """Add up the files, or the rest of them where ``folder`` has the sums of the first, and learn from the sums.
-
-    Raises InputError with the name of a damaged file.
-    """
+    """Learn from sums over the files, of which ``folder`` may have the first; raises InputError with a damaged file."""
     if questions.holdout:
         real("holdout", questions.holdout, "between 0 and 1 (0.3 is usual)", lambda value: 0 < value < 1)
     source = found.source
