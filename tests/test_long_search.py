@@ -1,6 +1,7 @@
 """Long searches: lines on standard error now and then, and what Ctrl-C means before and after the first."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from threading import Event
 from unittest.mock import Mock
 
@@ -59,7 +60,7 @@ def test_other_interrupts_end_everything(seconds: float, error: type[BaseExcepti
     """Before the first line, where nobody reads bounds, and where the process is to end."""
     search = LongSearch("trees", best_so_far=offered, now=Clock(0.0, seconds))
     with pytest.raises(error):
-        _broken_off(search, error)
+        _broken_off(search, error())
     assert not search.interrupted
 
 
@@ -68,31 +69,23 @@ def test_within_a_play_an_interrupt_ends_the_play() -> None:
     with interrupts_end_everything():
         search = LongSearch("trees", best_so_far=True, now=Clock(0.0, 3.0))
         with pytest.raises(KeyboardInterrupt):
-            _broken_off(search, KeyboardInterrupt)
+            _broken_off(search, KeyboardInterrupt())
     again = LongSearch("trees", best_so_far=True, now=Clock(0.0, 3.0))
-    _broken_off(again, KeyboardInterrupt)
+    _broken_off(again, KeyboardInterrupt())
     assert again.interrupted
 
 
 @pytest.mark.parametrize("seconds", [1.0, 3.0])
 def test_an_interrupt_within_compiled_code_is_one(seconds: float) -> None:
     """Numba makes a SystemError of it: that ends the search alone, or is raised as the interrupt that it was."""
-    search = LongSearch("trees", best_so_far=True, now=Clock(0.0, seconds))
-    if seconds < FIRST:
-        with pytest.raises(KeyboardInterrupt):
-            _broken_off_within_a_kernel(search)
-    else:
-        _broken_off_within_a_kernel(search)
+    search, error = LongSearch("trees", best_so_far=True, now=Clock(0.0, seconds)), SystemError()
+    error.__cause__ = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt) if seconds < FIRST else nullcontext():
+        _broken_off(search, error)
     assert search.interrupted == (seconds > FIRST)
 
 
-def _broken_off_within_a_kernel(search: LongSearch) -> None:
-    with search:
-        search.look(0.0, 1.0)
-        raise SystemError from KeyboardInterrupt()
-
-
-def _broken_off(search: LongSearch, error: type[BaseException]) -> None:
+def _broken_off(search: LongSearch, error: BaseException) -> None:
     with search:
         search.look(0.0, 1.0)
         raise error

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from tests.stress.damages import flipped
 from tests.stress.fuzz_values import (
     BASES,
     CONFIG,
@@ -118,11 +119,8 @@ def wrong_token(rng: random.Random, text: str) -> str:
 
 def flip(rng: random.Random, content: bytes) -> bytes:
     """Change a few bits, or cut the end off."""
-    changed = bytearray(content)
-    for _ in range(rng.choice([1, 1, 2, 8])):
-        if changed:
-            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
-    return bytes(changed[: rng.randrange(len(changed) + 1)]) if rng.random() < 0.3 else bytes(changed)
+    changed = flipped(content, rng, rng.choice([1, 1, 2, 8]))
+    return changed[: rng.randrange(len(changed) + 1)] if rng.random() < 0.3 else changed
 
 
 def table(rng: random.Random) -> Case:

@@ -4,7 +4,6 @@ Every file is well formed on the outside, with the checksum that fits. Each case
 one honest run, log, policy and Bandit, which ``Base`` makes once.
 """
 
-import copy
 import hashlib
 import importlib.util
 import json
@@ -18,6 +17,8 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+from tests.stress.damages import STRANGE, places, put
 
 CONFIG = """[experiment]
 name = "tiny"
@@ -128,7 +129,6 @@ COMMANDS = {
     "scheduled": ("resume", "run", "--progress", "quiet"),
 }
 READING = ("resume", "log", "learn", "evaluate")
-LEARN = ("learn", "log.csv", *COLUMNS, *QUICK, "--depth", "1", "--out", "found")
 
 
 def lay_out(run: Path, layout: str, number: int, base: Base) -> tuple[str, str]:
@@ -189,33 +189,6 @@ def asking_cases(base: Base) -> Iterator[Case]:
     files = ("secret.csv", "../../outside/secret.csv", "/etc/passwd", "/dev/zero", "pipe", "link.csv", "\\x00")
     for place, command in product(files, READING):
         yield in_run(base, "files", place, command, ask_file, place)
-
-
-# ------------------------------------------------------------------- values
-
-
-STRANGE: list[Any] = [
-    None, True, -1, 2**80, 1e308, float("nan"), float("inf"), "x", "", "../../x", "/etc/passwd", "a\nb", "\x1b]0;x\x07",
-    "<script>alert(1)</script>", "$\\frac{", [], {}, [[]], {"a": 1}, [None], "9" * 3000, [[[[0]]]],
-]  # fmt: skip
-
-
-def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of every value of plain data, of lists the first."""
-    if path:
-        yield path
-    items = data.items() if isinstance(data, dict) else enumerate(data[:1]) if isinstance(data, list) else ()
-    for key, value in items:
-        yield from places(value, (*path, key))
-
-
-def put(data: Any, path: tuple[Any, ...], value: Any) -> Any:
-    changed = copy.deepcopy(data)
-    place = changed
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    return changed
 
 
 def forge(base: Base, file: str, content: bytes, what: Any, folder: Path) -> Any:
@@ -335,7 +308,7 @@ def own_file(base: Base, file: str, index: Callable[[str, str], Any], how: str, 
     other = hashlib.sha256(aim.read_bytes()).hexdigest()
     (folder / "found/learned.json").write_bytes(seal({"written": index(file, other)}))
     (folder / "log.csv").write_text(LOG)
-    return LEARN
+    return ("learn", "log.csv", *COLUMNS, *QUICK, "--depth", "1", "--out", "found")
 
 
 def learned_cases(base: Base) -> Iterator[Case]:

@@ -20,6 +20,7 @@ Y, COSTS = RNG.normal(size=N), RNG.normal(size=(N, 2))
 INTEGERS = RNG.integers(0, 5, (N, 2)).astype(float)
 TREES = DecisionTrees(2, depth=1, thresholds=[[0.5], [1.5]])
 LOGGED = {"action": DONE, "reward": Y, "propensity": "randomised"}
+FITTED = {*LOGGED, "y", "sample_weight"}  # arguments of fit
 
 
 COUNT = WHOLE | wrong(zero=0)
@@ -233,9 +234,9 @@ def growing() -> Iterator[Case]:
         yield from of_values(name, partial(_ask, made, name), values)
     right = {"costs": np.zeros((m, 2)), "row": 0}
     rows = but(ROW, "past") | wrong(past=99)
-    yield from calls("profile", partial(_named, made, "profile"), right, row=rows)
-    yield from calls("weights", partial(_named, made, "action_weights"), {**right, "rate": 0.1}, "rate", row=rows)
-    yield from calls("near_best", partial(_named, made, "near_best"), {"costs": right["costs"]}, "slack")
+    yield from calls("profile", partial(_ask, made, "profile"), right, row=rows)
+    yield from calls("weights", partial(_ask, made, "action_weights"), {**right, "rate": 0.1}, "rate", row=rows)
+    yield from calls("near_best", partial(_ask, made, "near_best"), {"costs": right["costs"]}, "slack")
     no_rows = wrong(none=None, text="a", number=3, past=[N], halves=[0.5], words=["a"], negative=[-1], table=[[0]])
     for kind in ("search", "milp", "enumeration"):
         oracle = open_oracle(TREES, X, kind=kind)
@@ -246,12 +247,8 @@ def growing() -> Iterator[Case]:
         yield from of_values(f"{kind}: played", near.played, no_rows)
 
 
-def _ask(make: Callable[[], Any], name: str, *arguments: Any) -> Any:
-    return getattr(make(), name)(*arguments)
-
-
-def _named(make: Callable[[], Any], name: str, **arguments: Any) -> Any:
-    return _ask(make, name, *arguments.values())
+def _ask(make: Callable[[], Any], name: str, *given: Any, **named: Any) -> Any:
+    return getattr(make(), name)(*given, *named.values())
 
 
 def exports() -> Iterator[Case]:
@@ -279,7 +276,7 @@ def exports() -> Iterator[Case]:
 def settings() -> Iterator[Case]:
     """Yield wrong parameters of estimators."""
     usual = "min_samples_leaf max_leaves thresholds missing most_subsets kind"
-    yield from calls("OptimalPolicyTree", partial(_set, "OptimalPolicyTree", y=COSTS), {}, usual,
+    yield from calls("OptimalPolicyTree", partial(_fitted, "OptimalPolicyTree", y=COSTS), {}, usual,
         max_depth=WHOLE | wrong(deep=99),
         features=wrong(
             number=3, text="y", unknown=["y"], past=[9], negative=[-9], none_of=[], halves=[0.5], twice=["x0", "x0"],
@@ -292,12 +289,12 @@ def settings() -> Iterator[Case]:
         "OptimalRuleList": "max_rules thresholds",
         "OptimalScoringRule": "max_tests max_weight",
     }.items():
-        yield from calls(name, partial(_set, name, y=COSTS), {}, usual)
+        yield from calls(name, partial(_fitted, name, y=COSTS), {}, usual)
     classes = wrong(none=None, text="no_such", number=3, a_class=DecisionTrees)
-    yield from calls("OptimalPolicy", partial(_set, "OptimalPolicy", y=COSTS), {}, policies=classes)
-    by_solver = partial(_set, "OptimalPolicyTree", y=COSTS, kind="milp")
+    yield from calls("OptimalPolicy", partial(_fitted, "OptimalPolicy", y=COSTS), {}, policies=classes)
+    by_solver = partial(_fitted, "OptimalPolicyTree", y=COSTS, kind="milp")
     yield from calls("by a solver", by_solver, {}, "gap solver", time_limit=but(REAL, "none", "inf"))
-    yield from calls("LoggedPolicyTree", partial(_set, "LoggedPolicyTree", **LOGGED), {"method": "snips"},
+    yield from calls("LoggedPolicyTree", partial(_fitted, "LoggedPolicyTree", **LOGGED), {"method": "snips"},
         "method cv min_propensity random_state objective",
         treatment_cost=PRICED | wrong(column={"wait": "price"}))  # fmt: skip
 
@@ -306,11 +303,11 @@ def fits() -> Iterator[Case]:
     """Yield wrong tables, targets and weights, and wrong questions to what is fitted."""
     read = ("words", "digits_as_text")  # as strings; NaN is a missing number
     targets = but(TABLES, *read) | wrong(effects=Y, few=COSTS[:3], nones=[None] * N)
-    fit = partial(_fitted, "OptimalPolicyTree", {})
+    fit = partial(_fitted, "OptimalPolicyTree")
     yield from calls("fit to costs", fit, {"X": X, "y": COSTS}, y=targets,
         X=but(TABLES, *read, "nan") | wrong(few=X[:3]),
         sample_weight=but(USUAL["sample_weight"], "number"))  # fmt: skip
-    fit = partial(_fitted, "LoggedPolicyTree", {"method": "snips"})
+    fit = partial(_fitted, "LoggedPolicyTree", method="snips")
     yield from calls("fit to a log", fit, LOGGED, reward=PER_ROW, propensity=PER_ROW)
     yield from of_values("score", partial(_then, "score", X), targets)
     for method in ("predict", "predict_value", "apply", "decision_path", "problem"):
@@ -339,25 +336,19 @@ def named() -> Iterator[Case]:
     yield from calls("never", held["never"], {"action": 1, "where": "x0 = 1"}, action=action, where=where)
 
 
-def _fitted(name: str, options: dict[str, Any], X: Any = X, **given: Any) -> Any:
-    return getattr(estimators, name)(**options).fit(X, **given)
+def _fitted(name: str, X: Any = X, **given: Any) -> Any:
+    options = {key: value for key, value in given.items() if key not in FITTED}
+    return getattr(estimators, name)(**options).fit(X, **{key: given[key] for key in given if key in FITTED})
 
 
 def _then(method: str, *arguments: Any) -> Any:
-    fitted = _fitted("OptimalPolicyTree", {"max_depth": 1}, y=np.column_stack([X[:, 0], 1 - X[:, 0]]))
+    fitted = _fitted("OptimalPolicyTree", max_depth=1, y=np.column_stack([X[:, 0], 1 - X[:, 0]]))
     return getattr(fitted, method)(*arguments)
 
 
 def _held(name: str, **arguments: Any) -> Any:
     rule = getattr(estimators, name)(**arguments)
-    return _fitted("OptimalPolicyTree", {"max_depth": 1, "constraints": [rule]}, y=COSTS)
-
-
-def _set(
-    name: str, *, y: Any = None, action: Any = None, reward: Any = None, propensity: Any = None, **options: Any
-) -> Any:
-    given = {"y": y} if y is not None else {"action": action, "reward": reward, "propensity": propensity}
-    return _fitted(name, options, **given)
+    return _fitted("OptimalPolicyTree", max_depth=1, constraints=[rule], y=COSTS)
 
 
 OFFLINE: list[Callable[[], Iterator[Case]]] = [logs, claims, prices_and_fronts, growing, exports, settings, fits, named]

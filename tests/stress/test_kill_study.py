@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from milpcb.errors import MilpcbError
 from milpcb.experiments.run.task import TaskFiles
 from tests.processes import until
 from tests.sketches import sketch
+from tests.stress.damages import CHANGES
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 STUDY = """\
@@ -199,39 +199,6 @@ def test_killed_studies_end_as_if_nothing_had_happened(
 # Damages.
 
 
-def flipped(content: bytes, places: list[int], bit: int, dice: random.Random) -> bytes:
-    changed = bytearray(content)
-    changed[dice.choice(places)] ^= 1 << bit
-    return bytes(changed)
-
-
-def digits(content: bytes) -> list[int]:
-    return [i for i, byte in enumerate(content) if chr(byte).isdigit()] or [0]
-
-
-def edited(content: bytes, change: Callable[[dict[str, object]], object]) -> bytes:
-    """Return a changed JSON object; a content that is none loses its first half."""
-    try:
-        table = json.loads(content)
-    except ValueError:
-        return content[len(content) // 2 :]
-    change(table)
-    return json.dumps(table).encode()
-
-
-Change = Callable[[bytes, bytes, random.Random], bytes]  # of a file's content, with that of another file
-CHANGES: dict[str, Change] = {
-    "flip a digit": lambda content, _, dice: flipped(content, digits(content), 0, dice),
-    "flip a bit": lambda content, _, dice: flipped(content, [*range(len(content))], dice.randrange(8), dice),
-    "cut": lambda content, _, dice: content[: dice.randrange(len(content))],
-    "empty": lambda *_: b"",
-    "replace": lambda _, other, __: other,
-    "remove a key": lambda content, _, dice: edited(content, lambda table: table.pop(dice.choice(sorted(table)))),
-    "add a key": lambda content, _, __: edited(content, lambda table: table.update(more=1)),
-    "change a type": lambda content, _, dice: edited(
-        content, lambda table: table.update({dice.choice(sorted(table)): ["x"]})
-    ),
-}
 DAMAGES = (*CHANGES, "lose", "swap", "link")
 
 

@@ -6,6 +6,7 @@ the same command then writes the policy of an undisturbed run. A damaged file en
 """
 
 import json
+import random
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from milpcb.logs.files import Parts, count, log_files
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import counter_of, sample_of
 from milpcb.logs.source import Columns
+from tests.stress.damages import flipped
 
 OPTIONS = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds", "9", "--one-pass"]
 COLUMNS = Columns("done", "y", maximise=True, propensity=("p",))
@@ -122,10 +124,10 @@ def _await(path: Path, running: subprocess.Popen[str]) -> None:
 @pytest.mark.cases(1)
 def test_a_damaged_file_is_named(runs: int, whole: Path, tmp_path: Path, forks: Any) -> None:
     """In one line; but one byte of a number is another number."""
-    draw, path = np.random.default_rng(0), whole / "part003.parquet"
+    dice, path = random.Random(0), whole / "part003.parquet"  # noqa: S311 - dice
     content = path.read_bytes()
     changes = [content[: len(content) // 2], b"", b"x" * 100, b"PAR1" + content[4:-8] + b"\0" * 8]
-    changes += [_flipped(content, draw) for _ in range(runs)]
+    changes += [flipped(content, dice, 20) for _ in range(runs)]
     for number, change in enumerate(changes):
         path.write_bytes(change)
         done = forks.run(tmp_path, learn(whole, tmp_path / f"{number}"), {})
@@ -135,10 +137,3 @@ def test_a_damaged_file_is_named(runs: int, whole: Path, tmp_path: Path, forks: 
         assert "part003.parquet" in done.stderr.strip().splitlines()[-1]
         assert "Traceback" not in done.stderr
     path.write_bytes(content)
-
-
-def _flipped(content: bytes, draw: np.random.Generator) -> bytes:
-    found = bytearray(content)
-    for _ in range(20):
-        found[int(draw.integers(len(found)))] ^= 1 << int(draw.integers(8))
-    return bytes(found)

@@ -5,10 +5,12 @@ anything but a whole file, no temporary file stays.
 """
 
 import multiprocessing
+import operator
 import random
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial, reduce
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -20,6 +22,7 @@ from milpcb import Bandit, never, share_at_most
 from milpcb.core import files
 from milpcb.errors import InputError
 from policies import DecisionTrees
+from tests.stress.damages import CHANGES, STRANGE, other_digit, places, put
 
 PATTERNS = np.array([[i >> j & 1 for j in range(2)] for i in range(4)], dtype=float)
 TREES = DecisionTrees(2, 1, thresholds=[[0.5]] * 2, feature_names=["young", "member"], action_names=["call", "wait"])
@@ -52,45 +55,33 @@ def bandits(seed: int) -> list[Bandit]:
 
 
 def damaged(content: bytes, rng: random.Random) -> bytes:
+    """Return a content with one damage, every other one to a digit."""
+    if rng.random() < 0.5:
+        return other_digit(content, rng)
     i, j = sorted(rng.sample(range(len(content)), 2))
-    digits = [place for place, byte in enumerate(content) if chr(byte).isdigit()]
-    place = rng.choice(digits)
-    digit = str((int(chr(content[place])) + rng.randint(1, 9)) % 10).encode()
     ways: list[Callable[[], bytes]] = [
-        lambda: content[:place] + digit + content[place + 1 :],
-        lambda: content[:i] + bytes([content[i] ^ 1 << rng.randrange(8)]) + content[i + 1 :],
-        lambda: content[:i],
+        *(partial(change, content, b"{}", rng) for change in CHANGES.values()),
         lambda: content[:i] + content[j:],
         lambda: content[:j] + content[i:],
         lambda: content[:i] + b" " + content[i:],
         lambda: content + rng.choice([b"\n", b"}", b"[", b"0"]),
         lambda: rng.choice([b"[", b'{"a":']) * 100_000,
     ]
-    return rng.choices(ways, weights=[8, 4, 2, 2, 2, 1, 1, 0.2])[0]()
+    return rng.choice(ways)()
 
 
 def forged(content: bytes, rng: random.Random) -> bytes:
-    """Return a content with one value replaced, and a checksum that fits."""
+    """Return a content with one value replaced, or left out, and a checksum that fits."""
     state = files.unsealed(content) or {}
-    places: list[tuple[Any, Any]] = []
-    walk(state, places)
-    inside, key = rng.choice(places)
-    old = inside[key]
-    news = [None, -1, 0, 1e300, 10**400, "x", "mine:Own", "../x", [], {}, [[]], True, 0.5, "nan", 3]
+    path = rng.choice(list(places(state)))
+    old = reduce(operator.getitem, path, state)
+    news = [*STRANGE, 0, 10**400, "mine:Own", 0.5, "nan", 3]
     if isinstance(old, (int, float)) and not isinstance(old, bool):
         news += [old + 1, -old, old * 2]
     if isinstance(old, dict) and old and rng.random() < 0.3:
-        del old[rng.choice(list(old))]
-    else:
-        inside[key] = rng.choice(news)
-    return files.sealed(state)
-
-
-def walk(value: Any, places: list[tuple[Any, Any]]) -> None:
-    """Add every place of a value inside of nested lists and tables."""
-    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-        places.append((value, key))
-        walk(value[key], places)
+        fewer = {key: value for key, value in old.items() if key != rng.choice(list(old))}
+        return files.sealed(put(state, path, fewer))
+    return files.sealed(put(state, path, rng.choice(news)))
 
 
 def loaded(path: Path, content: bytes) -> str:
