@@ -32,7 +32,13 @@ KINDS: dict[str, tuple[Sequence[Any], Any, bool]] = {
     "codes": ((101, 205, 317), "category", True),
     "levels": (LEVELS, pd.CategoricalDtype(LEVELS, ordered=True), True),
 }
-NAMES = ("age", "region", "is it", "age ", "0", "x_1", "Größe", "a = b")
+NAMES = (
+    "age", "region", "is it", "age ", "0", "x_1", "Größe", "a = b", "x and y", '"x"', "g <= 1", "x\ny", "in {g}",
+    "missing",
+)  # fmt: skip
+ACTIONS = (
+    ("A", "B"), ("B", "A"), ("1", "0"), ("missing", ""), ("a\nb", "a\\nb"), ('say "no"', "it's"), ("else:", "if x:"),
+)  # fmt: skip
 LOST: tuple[Any, ...] = (None, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("NaN"))
 
 
@@ -90,7 +96,7 @@ def drawn_service(rng: random.Random) -> Service:
         column = pd.Series([value for value, _ in rows], dtype=dtype)
     columns = {name: column, other: pd.Series([number for _, number in rows])}
     order = rng.sample(list(columns), 2)
-    actions = rng.choice((("A", "B"), ("B", "A"), ("1", "0")))
+    actions = rng.choice(ACTIONS)
     return Service(kind, name, other, list(values), dtype, missing, needs, pd.DataFrame(columns)[order], actions)
 
 
@@ -191,8 +197,13 @@ def _record(names: Sequence[str], values: Sequence[Any], rows: int = 0) -> Any:
     return array if rows else array[0]
 
 
+def quoted(name: str) -> str:
+    """Return the name of a column as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _sqlite(names: Sequence[str], values: Sequence[Any]) -> Any:
     base = sqlite3.connect(":memory:")
     base.row_factory = sqlite3.Row
-    columns = ", ".join(f'? AS "{name}"' for name in names)
+    columns = ", ".join(f"? AS {quoted(name)}" for name in names)
     return base.execute(f"SELECT {columns}", list(values)).fetchone()

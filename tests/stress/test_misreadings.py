@@ -29,7 +29,7 @@ from policies import DecisionTrees
 from policies.exports import python
 from tests.inside import numbers_of
 from tests.stress import misreadings_files
-from tests.stress.misreadings_cases import Service, drawn_service, spelt, ways
+from tests.stress.misreadings_cases import Service, drawn_service, quoted, spelt, ways
 
 Outcome = tuple[str, str]  # "as meant", "refused" or "SILENT", and what was asked how
 ROWS = 6  # that are asked of each service
@@ -119,7 +119,7 @@ def outcome(ask: Callable[[Any], Any], row: Any, wanted: list[Any], what: str) -
 
 def _in_sqlite(sql: str, service: Service, row: tuple[Any, float]) -> str:
     """Return what an exported expression answers for a row; raises ValueError where that is NULL."""
-    columns = ", ".join(f'? AS "{name}"' for name in (service.name, service.other))
+    columns = ", ".join(f"? AS {quoted(name)}" for name in (service.name, service.other))
     with closing(sqlite3.connect(":memory:")) as base:
         (answer,) = base.execute(f"SELECT {sql} FROM (SELECT {columns})", row).fetchone()  # noqa: S608 - ours
     if answer is None:
