@@ -3,8 +3,6 @@
 The ranges are those that milpcb/offline/coverage.md promises, at so many logs.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,20 +18,14 @@ from milpcb.types import Floats, Ints
 from policies import DecisionTrees
 from tests.stress.known_truths import least
 
+Shares = dict[str, tuple[float, float]]  # by name: a share that was measured, and the least that it should be
 
-@dataclass(frozen=True)
-class Row:
-    """A line of a table: a share that was measured, and the range it should be in."""
 
-    name: str
-    share: float
-    least: float
-    most: float
-    error: float = 0.0
-    more: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.name:58s} {self.share:7.1%}   {self.more}"
+def too_few(found: Shares, record_property: Any, more: dict[str, str] | None = None) -> list[str]:
+    """Report all shares; return the names of those that are below their least."""
+    for name, (share, _) in found.items():
+        record_property("figure", f"{name:58s} {share:7.1%}   {(more or {}).get(name, '')}")
+    return [name for name, (share, lowest) in found.items() if share < lowest]
 
 
 # ------------------------------------------------------------------- values of a fixed policy
@@ -64,29 +56,27 @@ VALUES: dict[str, tuple[str, bool, dict[str, Any]]] = {  # method, whether prope
 UNPROMISED = ("no method survives", "too narrow")
 
 
-def values(n_sets: int, n: int = 500) -> Iterator[Row]:
-    """Yield how often the value of the policy "act where x1 > -0.5" is within two standard errors of the truth."""
+def values(n_sets: int, n: int = 500) -> tuple[Shares, dict[str, float]]:
+    """Return how often the value of the policy "act where x1 > -0.5" is within two standard errors, and mean errors."""
     truth = 1 + 0.3 * norm.cdf(0.5) + 0.8 * norm.pdf(0.5)
-    close = dict.fromkeys(VALUES, 0)
-    error = dict.fromkeys(VALUES, 0.0)
+    close, error = dict.fromkeys(VALUES, 0.0), dict.fromkeys(VALUES, 0.0)
     for i in range(n_sets):
         X, action, reward, propensity = observed(n, child(i, "values"))
         policy = (X[:, 1] > -0.5).astype(np.int64)
         for name, (method, given, models) in VALUES.items():
             log = read_log(X, action, reward=reward, propensity=propensity if given else None)
             value = evaluate(scores(log, method, **models, seed=i), policy).value
-            close[name] += abs(value.value - truth) <= 2 * value.standard_error
+            close[name] += (abs(value.value - truth) <= 2 * value.standard_error) / n_sets
             error[name] += (value.value - truth) / n_sets
-    for name, count in close.items():
-        lowest = 0.0 if any(word in name for word in UNPROMISED) else least(0.95, n_sets)
-        yield Row(name, count / n_sets, lowest, 1.0, error[name], f"mean error {error[name]:+.3f}")
+    promised = {name: not any(word in name for word in UNPROMISED) for name in VALUES}
+    return {name: (close[name], least(0.95, n_sets) if promised[name] else 0.0) for name in VALUES}, error
 
 
 # ------------------------------------------------------------------- intervals of every kind
 
 
-def intervals(n_sets: int, n: int = 500) -> Iterator[Row]:
-    """Yield the coverage of 95 % intervals of a fixed policy, for rewards of 0 and 1 and known propensities."""
+def intervals(n_sets: int, n: int = 500) -> Shares:
+    """Return the coverage of 95 % intervals of a fixed policy, for rewards of 0 and 1 and known propensities."""
     tree = open_oracle(DecisionTrees(2, depth=1, thresholds=[[0.0]]), [[-1.0], [1.0]], kind="search")
     policy = tree.minimise([[0, 1], [1, 0]]).policy
     covered: dict[tuple[str, str], int] = {}
@@ -110,29 +100,20 @@ def intervals(n_sets: int, n: int = 500) -> Iterator[Row]:
                 for what, (estimate, truth) in true.items():
                     key = kind, f"{method}: {what}"
                     covered[key] = covered.get(key, 0) + (estimate.lower <= truth <= estimate.upper)
-    for (kind, name), count in sorted(covered.items()):
-        yield Row(f"{kind}, {name}", count / n_sets, 1.0 if kind == "bernstein" else least(0.95, n_sets), 1.0)
+    promised = {"normal": least(0.95, n_sets), "bootstrap": least(0.95, n_sets), "bernstein": 1.0}
+    return {f"{kind}, {name}": (count / n_sets, promised[kind]) for (kind, name), count in sorted(covered.items())}
 
 
 @pytest.mark.cases(6)
 def test_values_are_near_the_truth_if_one_model_is_right(runs: int, record_property: Any) -> None:
     """Within two standard errors, and on average; where all models are wrong nothing helps."""
-    rows = list(values(runs))
-    error = {row.name: abs(row.error) for row in rows}
-    assert error.pop(next(name for name in error if "no method survives" in name)) > 0.1
-    assert max(error.values()) < 0.05
-    assert out_of_range(rows, record_property) == []
+    shares, errors = values(runs)
+    assert too_few(shares, record_property, {name: f"mean error {error:+.3f}" for name, error in errors.items()}) == []
+    assert abs(errors.pop(next(name for name in errors if "no method survives" in name))) > 0.1
+    assert max(map(abs, errors.values())) < 0.05
 
 
 @pytest.mark.cases(5)
 def test_intervals_of_a_fixed_policy_cover(runs: int, record_property: Any) -> None:
     """Of every kind, by every method."""
-    assert out_of_range(intervals(runs), record_property) == []
-
-
-def out_of_range(rows: Iterable[Row], record_property: Any) -> list[str]:
-    """Report all rows; return those whose share is out of its range."""
-    found = list(rows)
-    for row in found:
-        record_property("figure", str(row))
-    return [str(row) for row in found if not row.least <= row.share <= row.most]
+    assert too_few(intervals(runs), record_property) == []
