@@ -118,16 +118,10 @@ def named(requirement: str) -> str:
     return MODULE_OF.get(package, package)
 
 
-def test_all_but_studies_is_imported_without_the_extra(without: dict[str, Ended]) -> None:
-    """Every module outside experiments and the command line can be imported from the core alone."""
-    done = without["modules"]
-    assert done.returncode == 0, done.stderr
-
-
-def test_an_oracle_and_a_learner_run_without_the_extra(without: dict[str, Ended]) -> None:
-    """Every kind of oracle answers, learners play a round, and milpcb.play plays, from the core alone."""
-    done = without["round"]
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("part", ["modules", "round"])
+def test_the_core_runs_without_the_extra(part: str, without: dict[str, Ended]) -> None:
+    """All but studies is imported; every kind of oracle answers, learners play a round, and milpcb.play plays."""
+    assert without[part].returncode == 0, without[part].stderr
 
 
 def test_a_service_loads_nothing_of_the_extra() -> None:

@@ -101,27 +101,27 @@ def run(forks: Any) -> Callable[..., str]:
     return printed
 
 
-@pytest.mark.parametrize("readme", READMES, **ids)
-def test_lines_are_short_and_pages_too(readme):
-    """No line is longer than 120 characters; the first page has at most 200 lines, proofs 300, the others 260."""
-    lines = readme.read_text(encoding="utf-8").splitlines()
-    assert not [line for line in lines if len(line) > 120]
-    assert len(lines) <= (200 if readme.parent == ROOT else 300 if readme.parent.name == "theory" else 260)
+@cache
+def named_tests() -> set[str]:
+    """Return the names of all tests."""
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    return {name for source in sources for name in re.findall(r"def (test_\w+)\(", source)}
 
 
 @pytest.mark.parametrize("readme", READMES, **ids)
-def test_every_block_has_a_language_that_is_tried(readme):
-    """Every block is of a kind that a test below tries, and fences are closed."""
-    assert readme.read_text(encoding="utf-8").count("\n```") == 2 * len(blocks(readme))
-    known = {"", "python", "toml", "toml (fragment)", "text", "text (output)"}
-    assert {block.language for block in blocks(readme)} <= known
+def test_a_page_is_in_order(readme):
+    """Lines and pages are short, blocks closed and of kinds that are tried below, and links, paths and tests there.
+
+    The first page has at most 200 lines, proofs 300, the others 260.
+    """
+    text = readme.read_text(encoding="utf-8")
+    most = 200 if readme.parent == ROOT else 300 if readme.parent.name == "theory" else 260
+    assert [line for line in text.splitlines() if len(line) > 120] == text.splitlines()[most:] == []
+    assert text.count("\n```") == 2 * len(blocks(readme))
+    languages = {block.language for block in blocks(readme)}
+    assert languages <= {"", "python", "toml", "toml (fragment)", "text", "text (output)"}
     assert all(block.name for block in blocks(readme) if block.language == "toml")
-
-
-@pytest.mark.parametrize("readme", READMES, **ids)
-def test_every_path_exists(readme):
-    """Links lead somewhere, and files and folders named in backticks are there."""
-    links = re.findall(r"\]\(([^)#\s]+)\)", readme.read_text(encoding="utf-8"))
+    links = re.findall(r"\]\(([^)#\s]+)\)", text)
     missing = [link for link in links if "://" not in link and not (readme.parent / link).exists()]
     shown = {block.name for block in blocks(readme)}
     for code in inline(readme):
@@ -129,14 +129,8 @@ def test_every_path_exists(readme):
             beside = readme.parent.rglob(code) if not code.startswith(("/", ".")) else iter(())
             if not (ROOT / code).exists() and next(beside, None) is None:
                 missing.append(code)
-    assert not missing
-
-
-@pytest.mark.parametrize("readme", READMES, **ids)
-def test_every_test_that_is_named_exists(readme):
-    """The page of proofs names the test that checks each claim."""
-    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
-    assert not [code for code in inline(readme) if re.fullmatch(r"test_\w+", code) and f"def {code}(" not in source]
+    assert missing == []
+    assert {code for code in inline(readme) if re.fullmatch(r"test_\w+", code)} <= named_tests()
 
 
 def check_milpcb(words: list[str], shown: set[str]) -> None:
