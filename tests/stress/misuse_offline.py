@@ -75,19 +75,9 @@ BY_KIND = {  # wrong values of arguments that mean the same wherever they are ta
 USUAL |= {name: values for names, values in BY_KIND.items() for name in names.split()}
 
 
-@cache
-def log() -> Any:
-    return offline.read_log(X, DONE, reward=Y, propensity=[0.5, 0.5])
-
-
-@cache
-def scored() -> Any:
-    return offline.scores(log(), "snips")
-
-
-@cache
-def reference() -> Any:
-    return offline.best_reference(scored())
+log = cache(lambda: offline.read_log(X, DONE, reward=Y, propensity=[0.5, 0.5]))  # of even chances
+scored = cache(lambda: offline.scores(log(), "snips"))
+reference = cache(lambda: offline.best_reference(scored()))
 
 
 def of_values(name: str, call: Callable[[Any], Any], values: Wrong) -> Iterator[Case]:
@@ -98,9 +88,6 @@ def of_values(name: str, call: Callable[[Any], Any], values: Wrong) -> Iterator[
 def logs() -> Iterator[Case]:
     """Yield logs, scores, values and rows kept aside."""
     right = {"features": X, "action": DONE, "reward": Y, "propensity": [0.5, 0.5]}
-    chances = wrong(
-        sums=[0.5, 0.6], zero=np.zeros(N), negative=[-0.5, 1.5], unknown="even", names={"cure": 1, "wait": 0}
-    )
     yield from calls("read_log", offline.read_log, right,
         features=wrong(none=None, few=X[:3], number=3, text="abc"),
         action=wrong(
@@ -108,7 +95,9 @@ def logs() -> Iterator[Case]:
             table=np.ones((N, 2)), dose=Y, ragged=[[1], [1, 2]],
         ),
         reward=PER_ROW | wrong(none=None), cost={"both": Y},
-        propensity=but(PER_ROW, "a_set") | chances,
+        propensity=but(PER_ROW, "a_set") | wrong(
+            sums=[0.5, 0.6], zero=np.zeros(N), negative=[-0.5, 1.5], unknown="even", names={"cure": 1, "wait": 0}
+        ),
         actions=wrong(
             one=["wait"], other=["a", "b"], more=["wait", "treat", "cure"], twice=["wait", "wait"], number=3,
             text="ab",
@@ -134,11 +123,11 @@ def logs() -> Iterator[Case]:
     right = {"procedure": lambda _scores, _rows: ["wait"] * N, "log": log(), "method": "snips"}
     procedures = wrong(none=None, text="tree", number=3, returns_none=lambda _scores, _rows: None)
     yield from calls("cross_evaluate", offline.cross_evaluate, right, "log folds level method", procedure=procedures)
-    aside = {"log": log(), "share": 0.3}
-    yield from calls("kept_aside", offline.kept_aside, aside, "log seed", share=USUAL["level"] | wrong(tiny=1e-9))
-    ends = USUAL["outcome_range"] | wrong(none=None)
+    shares = USUAL["level"] | wrong(tiny=1e-9)
+    yield from calls("kept_aside", offline.kept_aside, {"log": log(), "share": 0.3}, "log seed", share=shares)
     rounds = {"log": log(), "outcome_range": (-9.0, 9.0)}
-    yield from calls("LoggedRounds", offline.LoggedRounds, rounds, "log seed", outcome_range=ends)
+    yield from calls("LoggedRounds", offline.LoggedRounds, rounds, "log seed",
+        outcome_range=USUAL["outcome_range"] | wrong(none=None))  # fmt: skip
 
 
 def claims() -> Iterator[Case]:
@@ -213,8 +202,8 @@ def prices_and_fronts() -> Iterator[Case]:
     given["restrictions"] = one["restrictions"]
     yield from calls("price_intervals", restricting.price_intervals, given, f"{of_band} restrictions")
     banded = {"question": question, "costs": INTEGERS, "restrictions": one["restrictions"]}
-    no_band = wrong(text="b", number=3, the_scores=scored())
-    yield from calls("prices by a band", restricting.prices, banded, "question", band=no_band)
+    yield from calls("prices by a band", restricting.prices, banded, "question",
+        band=wrong(text="b", number=3, the_scores=scored()))  # fmt: skip
 
 
 def _priced(costs: Any, restrictions: Any, **asked: Any) -> None:
