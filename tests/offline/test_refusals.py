@@ -95,7 +95,7 @@ OF_TABLES: list[Case] = [
             ("propensity", [-0.5, 1.5], "of row 0 are"),
             ("propensity", np.ones((6, 3)), "shape (6, 3); give (6,)"),
             ("propensity", "randomized", "did you mean 'randomised'"),
-            ("propensity", {"p_go": [0.5] * 6, "stay": [0.5] * 6}, "among the columns of propensity: 'p_go'"),
+            ("propensity", {"p_go": [0.5] * 6, "stay": [0.5] * 6}, "the actions of propensity are"),
             ("propensity", [1.0, 0.0], "in row 0 is 0"),
         )
     ),

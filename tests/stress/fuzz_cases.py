@@ -9,20 +9,9 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from tests.stress.damages import flipped
-from tests.stress.fuzz_values import (
-    BASES,
-    CONFIG,
-    CONTEXTS,
-    COSTS,
-    FREE,
-    METHODS,
-    PLUGINS,
-    REPLAY,
-    SMALL,
-    VALUES,
-    WORK,
-    words,
-)
+from tests.stress.fuzz_values import BASES, CELLS, COMMANDS, CONFIG, CONTENTS, CONTEXTS, COSTS, FREE, GIVEN, METHODS
+
+from tests.stress.fuzz_values import OPTIONS, PATHS, PLUGINS, REPLAY, SMALL, VALUES, WORK, words  # isort: skip
 
 
 @dataclass
@@ -41,6 +30,14 @@ def cases(seed: int, count: int) -> list[Case]:
     return [makers[i % len(makers)](rng) for i in range(count)]
 
 
+CALLS = (
+    *(("run", "a.toml", "--out", "out", "--progress", how) for how in ("quiet", "plain")),
+    ("run", "a.toml", "--out", "out", "--dry-run"),
+    ("bound", "a.toml", "--draws", "2"),
+)
+TABLES = {"x.csv": CONTEXTS.encode(), "c.csv": COSTS.encode()}
+
+
 def config(rng: random.Random) -> Case:
     """Return a run, dry run or bound of a config with one to three mutations."""
     text, names = rng.choice([CONFIG, FREE, FREE, REPLAY]), []
@@ -53,18 +50,10 @@ def config(rng: random.Random) -> Case:
         content = flip(rng, content)
         names.append("flip")
     if rng.random() < 0.05:
-        content = rng.choice(
-            [b"\xef\xbb\xbf" + content, content.decode("utf-8", "replace").encode("utf-16"), b"", content * 2]
-        )
+        utf16 = content.decode("utf-8", "replace").encode("utf-16")
+        content = rng.choice([b"\xef\xbb\xbf" + content, utf16, b"", content * 2])
         names.append("encoding")
-    command = rng.choice(["run", "run", "run", "dry", "bound"])
-    arguments = {
-        "run": ["run", "a.toml", "--out", "out", "--progress", rng.choice(["quiet", "plain"])],
-        "dry": ["run", "a.toml", "--out", "out", "--dry-run"],
-        "bound": ["bound", "a.toml", "--draws", "2"],
-    }[command]
-    files = {"a.toml": content, "x.csv": CONTEXTS.encode(), "c.csv": COSTS.encode()}
-    return Case(f"config: {', '.join(names)}", arguments, files)
+    return Case(f"config: {', '.join(names)}", [*rng.choice(CALLS)], {"a.toml": content, **TABLES})
 
 
 def wrong_value(rng: random.Random, text: str) -> str:
@@ -125,58 +114,37 @@ def flip(rng: random.Random, content: bytes) -> bytes:
 
 def table(rng: random.Random) -> Case:
     """Return a call of solve, or a run of replay, on tables of which one is wrong."""
-    maker = rng.choice([wrong_csv, wrong_csv, wrong_parquet])
-    first = rng.random() < 0.5
-    ending = ".csv" if maker is wrong_csv else ".parquet"
-    files = {"x.csv": CONTEXTS.encode(), "c.csv": COSTS.encode()}
-    files[f"{'x' if first else 'c'}{ending}"] = maker(rng, files["x.csv" if first else "c.csv"])
-    names = [f"x{ending}" if first else "x.csv", "c.csv" if first else f"c{ending}"]
+    maker, one = rng.choice([wrong_csv, wrong_csv, wrong_parquet]), rng.choice(["x", "c"])
+    wrong = f"{one}{'.csv' if maker is wrong_csv else '.parquet'}"
+    files = TABLES | {wrong: maker(rng, TABLES[f"{one}.csv"])}
+    names = [wrong if name == one else f"{name}.csv" for name in "xc"]
     if rng.random() < 0.3:
         text = REPLAY.replace("x.csv", names[0]).replace("c.csv", names[1])
-        return Case(
-            f"replay of a table: {maker.__name__}",
-            ["run", "a.toml", "--out", "out"],
-            {**files, "a.toml": text.encode()},
-        )
-    more = rng.choice(
-        [[], ["--kind", "search"], ["--depth", "1"], ["--policies", "threshold_rules", "--kind", "search"]]
-    )
-    return Case(f"solve of a table: {maker.__name__}", ["solve", *names, *more], files)
+        arguments = ["run", "a.toml", "--out", "out"]
+        return Case(f"replay of a table: {maker.__name__}", arguments, {**files, "a.toml": text.encode()})
+    more = ("", "--kind search", "--depth 1", "--policies threshold_rules --kind search")
+    return Case(f"solve of a table: {maker.__name__}", ["solve", *names, *words(rng.choice(more))], files)
 
 
-def wrong_csv(rng: random.Random, content: bytes) -> bytes:  # noqa: PLR0911 - a return for each kind
-    text = content.decode()
-    cell = rng.choice(
-        [*words('x nan inf 1e400 " "1 1;2 0x1 1_0 =1+1 \u0661'), "", "9" * 5000, "\x00", "\x1b[2J", " 1 "]
-    )
+def wrong_csv(rng: random.Random, content: bytes) -> bytes:
+    text, cell = content.decode(), rng.choice(CELLS)
     lines = [line.split(",") for line in text.splitlines()]
-    row, column = rng.randrange(len(lines)), rng.randrange(2)
-    kind = rng.randrange(9)
+    row, column, kind = rng.randrange(len(lines)), rng.randrange(2), rng.randrange(9)
     if kind <= 2:
         lines[row][column] = cell
-        return "\n".join(map(",".join, lines)).encode()
-    if kind == 3:
+    elif kind == 3:
         lines[row] = lines[row] + [cell] if rng.random() < 0.5 else lines[row][:1]
-        return "\n".join(map(",".join, lines)).encode()
-    if kind == 4:
-        return flip(rng, content)
-    if kind == 5:
-        return rng.choice(
-            [
-                b"",
-                b"\n\n",
-                b"\xef\xbb\xbf",
-                text.encode("utf-16"),
-                "\u00e9,b\n1,2\n".encode("latin-1"),
-                b"a,a\n1,2\n3,4\n",
-            ]
-        )
-    if kind == 6:
+    elif kind == 4:
         lines[0] = [cell, rng.choice([cell, "x" * 100_000, "\x1b]0;title\x07", "a\u202eb", "a"])]
-        return "\n".join(map(",".join, lines)).encode()
-    if kind == 7:
-        return text.replace("\n", rng.choice(["\r", "\r\n", "\n\n", "\x0b", "\u2028"])).encode()
-    return text.replace(",", rng.choice([";", "\t", ",,", "", " "])).encode()
+    else:
+        changed = {
+            5: lambda: flip(rng, content),
+            6: lambda: rng.choice([*CONTENTS, text.encode("utf-16")]),
+            7: lambda: text.replace("\n", rng.choice(["\r", "\r\n", "\n\n", "\x0b", "\u2028"])).encode(),
+            8: lambda: text.replace(",", rng.choice([";", "\t", ",,", "", " "])).encode(),
+        }
+        return changed[kind]()
+    return "\n".join(map(",".join, lines)).encode()
 
 
 def wrong_parquet(rng: random.Random, content: bytes) -> bytes:
@@ -209,25 +177,9 @@ def wrong_parquet(rng: random.Random, content: bytes) -> bytes:
 
 def command_line(rng: random.Random) -> Case:
     """Return a command with options, names and paths that are wrong."""
-    paths = [
-        *words(
-            "a.toml x.csv c.csv . .. / - nowhere out file/sub /dev/null a.toml/ ~ caf\u00e9.toml fifo empty held =1"
-        ),
-        *("", "/proc/self/mem", "x" * 5000, "a\nb", "\x1b[31m", "\udcff"),
-    ]
-    options = words(
-        "--out --kind --solver --policies --time-limit --backend --workers --progress --figure --noise --draws --depth "
-        "--dry-run --quick --all --help --version -- -x --no"
-    )
-    values = [
-        *words("0 -1 1 2 nan 1e999 all exp4 search serial quiet json os:system : mine:Evil regret half highs out"),
-        *words("pic.png pic.csv answer.json"),
-        *("", "9" * 5000, str(2**63), "\x1b[2J", "\udcff", "[" * 2000, "x" * 100_000),
-    ]
-    commands = ["run", "resume", "plot", "report", "solve", "bound", "solvers", "list", "rn", "", "\x1b", "\udcff"]
-    command = rng.choice(commands)
+    command = rng.choice(COMMANDS)
     wanted = {"solve": 2, "list": 1, "solvers": 0}.get(command, 1)
-    arguments = [command, *(rng.choice(paths) for _ in range(wanted))]
+    arguments = [command, *(rng.choice(PATHS) for _ in range(wanted))]
     if command == "list" and rng.random() < 0.5:
         arguments[1:] = [rng.choice(["learner", "planted", "milp", "parity", "x" * 1000, "figures"])]
     if command in {"run", "bound"} and rng.random() < 0.5:
@@ -235,49 +187,24 @@ def command_line(rng: random.Random) -> Case:
     if command == "solve" and rng.random() < 0.5:
         arguments[1:] = ["x.csv", "c.csv"]
     for _ in range(rng.choice([0, 1, 1, 2, 3])):
-        arguments += [rng.choice(options), *([rng.choice([*values, *paths])] if rng.random() < 0.8 else [])]
+        arguments += [rng.choice(OPTIONS), *([rng.choice([*GIVEN, *PATHS])] if rng.random() < 0.8 else [])]
     arguments = [argument for argument in arguments if argument not in {"/", ".."} or command not in {"report", "plot"}]
-    files = {
-        "a.toml": FREE.encode(),
-        "x.csv": CONTEXTS.encode(),
-        "c.csv": COSTS.encode(),
-        "file": b"",
-        "held/mine": b"1",
-    }
-    return Case("command line", arguments, files)
+    return Case("command line", arguments, {"a.toml": FREE.encode(), **TABLES, "file": b"", "held/mine": b"1"})
 
 
 def plugin(rng: random.Random) -> Case:
     """Return a run with a class of the config's own folder that is not what it must be."""
-    section = rng.choice(list(BASES))
-    base, name = BASES[section]
-    what = rng.choice(list(PLUGINS))
+    section, what = rng.choice(list(BASES)), rng.choice(list(PLUGINS))
+    base, name, old = BASES[section]
     body = "".join(f"    def {method}(self, *a, **k): raise OSError('from the plug-in')\n" for method in METHODS)
-    nonsense = "".join(
-        f"    def {method}(self, *a, **k): return {rng.choice(['None', '3', '[]', '{}', 'self'])}\n"
-        for method in METHODS
-    )
+    answers = [f"    def {method}(self, *a, **k): return {rng.choice(['None', '3', '[]', '{}', 'self'])}\n"
+               for method in METHODS]  # fmt: skip
     extra = "    feature_names = action_names = ()\n"
     source = PLUGINS[what].replace("{base}", base).replace("{name}", name)
-    source = source.replace("{body}", extra + body).replace("{nonsense}", extra + nonsense)
-    old = {
-        "policies": 'name = "decision_trees"\ndepth = 1\nthresholds = 2',
-        "learners": 'name = "uniform"\nmax_horizon = 50',
-    }
-    old |= {"environment": 'name = "planted"\nn_contexts = 6\nn_features = 3\ncost_right = 0.25'}
-    text = FREE.replace(old[section], 'name = "mine:Evil"')
-    if rng.random() < 0.2:
-        text = text.replace(
-            "mine:Evil", rng.choice(["mine.:Evil", "mine:Evil.x", ":Evil", "mine:", "mine:a:b", "..mine:Evil"])
-        )
+    source = source.replace("{body}", extra + body).replace("{nonsense}", extra + "".join(answers))
+    named = rng.choice(words("mine.:Evil mine:Evil.x :Evil mine: mine:a:b ..mine:Evil")) if rng.random() < 0.2 else ""
+    text = FREE.replace(old, f'name = "{named or "mine:Evil"}"')
     files = {"a.toml": text.encode(), "mine.py": source.encode("utf-8", "surrogateescape")}
     if rng.random() < 0.2:
         files |= dict.fromkeys(("policies.py", "cplex.py", "numba.py"), b"raise SystemExit('hidden')\n")
-    arguments = rng.choice(
-        [
-            ["run", "a.toml", "--out", "out"],
-            ["run", "a.toml", "--out", "out", "--dry-run"],
-            ["bound", "a.toml", "--draws", "2"],
-        ]
-    )
-    return Case(f"plug-in for {section}: {what}", arguments, files)
+    return Case(f"plug-in for {section}: {what}", [*rng.choice(CALLS)], files)

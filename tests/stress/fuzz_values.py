@@ -101,12 +101,31 @@ PLUGINS = {
     "zero byte": "a = 1\x00\n",
     "file written at import": "open('written_at_import.txt', 'w')\nclass Evil: pass\n",
 }
-BASES = {
-    "policies": ("milpcb.protocols", "PolicyClass"),
-    "environment": ("milpcb.protocols", "Environment"),
-    "learners": ("milpcb.protocols", "Learner"),
-}
+BASES = {  # by section of the config: the base class, and the lines that a class of one's own replaces
+    "policies": ("milpcb.protocols", "PolicyClass", 'name = "decision_trees"\ndepth = 1\nthresholds = 2'),
+    "environment": (
+        "milpcb.protocols", "Environment", 'name = "planted"\nn_contexts = 6\nn_features = 3\ncost_right = 0.25',
+    ),
+    "learners": ("milpcb.protocols", "Learner", 'name = "uniform"\nmax_horizon = 50'),
+}  # fmt: skip
 METHODS = (
     *("on", "formulate", "search", "policies", "draw", "log_size", "open", "act", "learn", "_act", "_learn", "state"),
     *("restore", "estimates", "guarantee"),
 )
+# Of tables, and of command lines.
+CELLS = [*words('x nan inf 1e400 " "1 1;2 0x1 1_0 =1+1 \u0661'), "", "9" * 5000, "\x00", "\x1b[2J", " 1 "]
+CONTENTS = (b"", b"\n\n", b"\xef\xbb\xbf", "\u00e9,b\n1,2\n".encode("latin-1"), b"a,a\n1,2\n3,4\n")
+PATHS = [
+    *words("a.toml x.csv c.csv . .. / - nowhere out file/sub /dev/null a.toml/ ~ caf\u00e9.toml fifo empty held =1"),
+    *("", "/proc/self/mem", "x" * 5000, "a\nb", "\x1b[31m", "\udcff"),
+]
+OPTIONS = words(
+    "--out --kind --solver --policies --time-limit --backend --workers --progress --figure --noise --draws --depth "
+    "--dry-run --quick --all --help --version -- -x --no"
+)
+GIVEN = [
+    *words("0 -1 1 2 nan 1e999 all exp4 search serial quiet json os:system : mine:Evil regret half highs out"),
+    *words("pic.png pic.csv answer.json"),
+    *("", "9" * 5000, str(2**63), "\x1b[2J", "\udcff", "[" * 2000, "x" * 100_000),
+]
+COMMANDS = [*words("run resume plot report solve bound solvers list rn"), "", "\x1b", "\udcff"]
