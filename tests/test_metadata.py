@@ -8,6 +8,7 @@ from pathlib import Path
 import milpcb
 from milpcb.bandit import saved
 from milpcb.commands.machine import versions
+from milpcb.estimators import documents
 from milpcb.experiments.study import cells
 from policies import rule
 
@@ -24,9 +25,10 @@ def test_the_version_has_one_source() -> None:
 
 
 def test_the_changes_name_the_formats_of_today() -> None:
-    """Of run directories, policies and bandits, as the code writes them."""
-    formats = f"Run directories {cells.FORMAT}, policies {rule.FORMAT}, bandits {saved.FORMAT}."
-    assert formats in (ROOT / "milpcb/CHANGES.md").read_text()
+    """Of run directories, policies, bandits and estimators, as the code writes them."""
+    kinds = {"Run directories": cells, "policies": rule, "bandits": saved, "estimators": documents}
+    formats = ", ".join(f"{name} {kind.FORMAT}" for name, kind in kinds.items())
+    assert f"**Formats.** {formats}." in (ROOT / "milpcb/CHANGES.md").read_text()
 
 
 def test_the_package_names_who_made_it_and_what_it_is_about() -> None:

@@ -15,7 +15,7 @@ from milpcb.constraints.by_names import NAMES, as_documents, of_document
 from milpcb.errors import MilpcbError, UnknownNameError
 from milpcb.plugins import registry
 
-FORMAT = 1
+FORMAT = 2
 ARRAYS = ("constant_values_", "leaf_values_")
 SINGLE = ("policy_value_", "lower_bound_", "optimal_", "maximise_", "n_features_in_")
 
