@@ -27,7 +27,8 @@ class Certified:
     def bound(self, confidence: float | None = None) -> float:
         """Return a bound on mean regret so far that the algorithm's analysis gives of this run, NaN where it has none.
 
-        It is never below ``certificate()``, with a ``confidence`` and without, and holds as that does.
+        Like that of ``certificate()``, its mean bounds mean regret after any fixed number of rounds. With a
+        ``confidence`` it is at least ``certificate(confidence=confidence)``, and holds as that does.
         """
         del confidence
         return np.nan
@@ -44,12 +45,13 @@ class Certified:
 
         It needs nothing but what the learner was shown, whatever learner that is, and holds for costs that do not react
         to the play, after a number of rounds that was fixed before looking. One run's regret may lie above its own
-        certificate; average it over seeds, like regret. It takes one minimum, or a proved lower bound of it.
+        certificate; average it over seeds, like regret. It takes one minimum, or a proved lower bound of it; inexact
+        answers in the play need no allowance here.
 
         With a ``confidence`` such as 0.95 it is a statement about this very run: the chance that regret ever exceeds
         it, after any of all rounds, is at most 1 - confidence. Costs may react to all rounds before their own, and be
-        learnt late: regret over all rounds played is then at most the certificate plus 1 for each whose cost is not
-        known yet. It takes one minimum for each stake of milpcb.bets.
+        learnt late, whatever the delays depend on: regret over all rounds played is then at most the certificate plus 1
+        for each whose cost is not known yet. It takes one minimum for each stake of milpcb.bets.
 
         With ``changes`` it is against the best sequence of policies that changes that often at most: see ``changes``.
 
@@ -89,7 +91,10 @@ class Certified:
         return self.ledger.changes(self._compared(oracle), whole("most", most, 0) + 1, sure)
 
     def certificate_error(self, oracle: Minimiser | None = None) -> float:
-        """Return the standard error of ``certificate()``, by one minimisation; NaN where it finds no policy."""
+        """Return the standard error of ``certificate()``, by one minimisation; NaN where it finds no policy.
+
+        It measures how far chance carried this run's certificate, not how far its mean lies above mean regret.
+        """
         return self.certify(oracle).error
 
     def certify(self, oracle: Minimiser | None = None) -> Certificate:
