@@ -1,11 +1,15 @@
 """Strange files, folders, pipes and limits: a line on why, or the command goes on; nothing hangs, nothing is run."""
 
+import io
 import os
 import subprocess
 import sys
 
 import pytest
 
+from milpcb.commands.console import PlainConsole
+from milpcb.core.decimals import number
+from milpcb.core.text import encodable
 from tests.cli.conftest import without_notice
 
 CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
@@ -148,3 +152,20 @@ def test_classes_beside_the_config_are_played_and_resumed_from_anywhere(tmp_path
     again = process(tmp_path / "elsewhere", "resume", "../out", *quiet)
     assert (again.returncode, again.stderr) == (0, "")
     assert not list(tmp_path.rglob("__pycache__"))
+
+
+TEXT = f"{number(-12345.6)} \u00b1 3 \u00b5s"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [("utf-8", TEXT), ("ascii", "-12 346 ~ 3 us"), ("latin-1", "-12 346 ~ 3 us"), ("cp1252", "-12 346 ~ 3 us")],
+)
+def test_numbers_are_printed_in_the_letters_of_the_terminal(encoding, shown):
+    """A thin space, a minus or a plus-minus that the encoding lacks becomes a plain letter of the same width."""
+    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    PlainConsole(file=file, highlight=False).print(TEXT)
+    file.flush()
+    assert file.buffer.getvalue().decode(encoding) == shown + "\n"
+    assert len(shown) == len(TEXT)
+    assert encodable("caf\u00e9 \u65e5\u672c", "ascii") == "caf? ??"  # a name of another script is no error

@@ -76,11 +76,10 @@ class Panel:
         """Return the mean of the ends of a curve."""
         return float(self.curve(learner, column)[1][:, -1].mean())
 
-    def regrets(self, learner: str) -> dict[int, Floats]:
-        """Return the regret (seeds,) of a learner by horizon, where these are the last rows of its runs."""
-        own = self.of(learner).sort("horizon", "seed")
-        groups = own.group_by("horizon", maintain_order=True)
-        return {horizon: rows["regret"].to_numpy().astype(np.float64) for (horizon,), rows in groups}
+    def regrets(self, learner: str, by: str = "horizon") -> dict[Any, Floats]:
+        """Return the regret (seeds,) of a learner by horizon, or by another column, where these are last rows."""
+        groups = self.of(learner).sort(by, "seed").group_by(by, maintain_order=True)
+        return {x: rows["regret"].to_numpy().astype(np.float64) for (x,), rows in groups}
 
 
 @dataclass(frozen=True)

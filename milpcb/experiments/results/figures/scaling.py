@@ -14,10 +14,11 @@ from milpcb.core.decimals import THIN, number, spaced
 from milpcb.errors import InputError
 from milpcb.experiments.results.curves import ROUNDING, Slope, fit_slope
 from milpcb.experiments.results.figures.drawing import GREY, LEAST, Drawing, scale_axis, tick_at, wants_log
-from milpcb.experiments.results.figures.looks import looks
+from milpcb.experiments.results.figures.looks import Look, looks
 from milpcb.experiments.results.figures.plots import Plot, drawn
 from milpcb.experiments.results.figures.results import WIDE, Panel, Results, entries, longest, registered, spread
 from milpcb.experiments.results.figures.words import band, legible, sentences
+from milpcb.types import Floats
 
 GUIDE: dict[str, Any] = {"color": "0.55", "linewidth": 0.9}
 DOTS: dict[str, Any] = {"linewidth": 1.2, "linestyle": (0, (1, 2))}
@@ -132,18 +133,22 @@ def _slopes_text(panel: Panel, learner: str) -> str:
     return f"slopes {slopes}" + (f"\nguarantee {promised:.2f}" if np.isfinite(promised) else "")
 
 
+def _draw_runs(axes: Any, look: Look, runs: Mapping[float, Floats], least: float, **bar: Any) -> None:
+    """Draw the spread of regret over the seeds (n,) at each number, from ``least`` on, and a line through the means."""
+    for x, values in runs.items():
+        low, high = (float(end[0]) for end in spread(values[:, None]))
+        axes.plot([x, x], [max(low, least), high], color=look.colour, **bar)
+    axes.plot(list(runs), [float(values.mean()) for values in runs.values()], **look.line(), linewidth=1.3)
+
+
 def _draw_horizons(axes: Any, panel: Panel, results: Results) -> None:
     for learner in panel.learners:
-        look, runs = results.looks[learner], panel.regrets(learner)
-        shown = {horizon: values for horizon, values in runs.items() if values.mean() >= LEAST}
-        for horizon, values in shown.items():
-            low, high = (float(end[0]) for end in spread(values[:, None]))
-            axes.plot([horizon, horizon], [max(low, LEAST), high], color=look.colour, linewidth=1.4)
-        means, slope = [float(values.mean()) for values in shown.values()], theorem(panel, learner)
-        axes.plot(list(shown), means, **look.line(), linewidth=1.2)
+        runs, slope = panel.regrets(learner), theorem(panel, learner)
+        shown = {float(T): values for T, values in runs.items() if values.mean() >= LEAST}
+        _draw_runs(axes, results.looks[learner], shown, LEAST, linewidth=1.4)
         if len(shown) > 1 and np.isfinite(slope):
-            ends = np.array([min(shown), max(shown)], float)
-            axes.plot(ends, means[-1] * (ends / ends[-1]) ** slope, zorder=0.5, **GUIDE)
+            ends = np.array([min(shown), max(shown)])
+            axes.plot(ends, runs[int(ends[1])].mean() * (ends / ends[1]) ** slope, zorder=0.5, **GUIDE)
     scale_axis(axes.xaxis, axes.dataLim.intervalx, log=True)
     tick_at(axes.xaxis, np.array(results.horizons, float))
     scale_axis(axes.yaxis, axes.dataLim.intervaly, log=True)
@@ -215,17 +220,9 @@ def _by_number(results: Results, frame: pl.DataFrame) -> list[Panel]:
     ]
 
 
-def _means(panel: Panel, learner: str) -> pl.DataFrame:
-    return panel.of(learner).group_by("x", maintain_order=True).agg(pl.col("regret").mean()).sort("x")
-
-
-def _draw_numbers(axes: Any, panel: Panel, look: Mapping[str, Any], *, log: bool) -> None:
+def _draw_numbers(axes: Any, panel: Panel, look: Mapping[str, Look], *, log: bool) -> None:
     for learner in panel.learners:
-        for (x,), own in panel.of(learner).group_by("x", maintain_order=True):
-            low, high = (end[0] for end in spread(own["regret"].to_numpy()[:, None]))
-            axes.plot([x, x], [low, high], color=look[learner].colour, linewidth=4, alpha=0.4)
-        means = _means(panel, learner)
-        axes.plot(means["x"], means["regret"], **look[learner].line(), linewidth=1.4)
+        _draw_runs(axes, look[learner], panel.regrets(learner, "x"), -np.inf, linewidth=4, alpha=0.4)
     values = panel.frame["x"].to_numpy()
     scale_axis(axes.xaxis, values, log=wants_log(values, 4.0))
     tick_at(axes.xaxis, values)
@@ -235,10 +232,9 @@ def _draw_numbers(axes: Any, panel: Panel, look: Mapping[str, Any], *, log: bool
 def _ends_found(panels: list[Panel], *, in_percent: bool) -> str:
     found = []
     for panel, learner in [(each, learner) for each in panels[:2] for learner in each.learners]:
-        means, ends = _means(panel, learner), []
-        for row in (means.row(0, named=True), means.row(-1, named=True)):
-            value = f"{number(row['regret'], 2.0)}{THIN}%" if in_percent else number(row["regret"])
-            ends.append(f"{value} at {row['x']:g}")
+        means = [(x, float(values.mean())) for x, values in panel.regrets(learner, "x").items()]
+        shown = [f"{number(mean, 2.0)}{THIN}%" if in_percent else number(mean) for _, mean in means]
         where = f"{legible(panel.name)}: " * (len(panels) > 1)
-        found.append(f"{where}{legible(learner)} from {' to '.join(ends)}")
+        ends = f"{shown[0]} at {means[0][0]:g} to {shown[-1]} at {means[-1][0]:g}"
+        found.append(f"{where}{legible(learner)} from {ends}")
     return f"Regret: {'; '.join(found)}."

@@ -36,51 +36,39 @@ def lines_of(axes, colour):
     return [line.get_xydata() for line in axes.get_lines() if line.get_color() == colour]
 
 
-@pytest.mark.parametrize("n", [2, 15, 60])
+@pytest.mark.parametrize("n", [2, 8, 15, 60])
 def test_looks_differ(n):
-    """No two learners of a study look alike, up to 15 even without colours."""
+    """No two learners look alike, up to 15 even without colours; labels that no registry knows have 8 colours."""
     found = list(looks([f"label {i}" for i in range(n)]).values())
     assert len({(look.colour, look.marker) for look in found}) == n
     assert len({look.marker for look in found}) == min(n, 15)
-    assert len({look.marker for look in looks(PLACES).values()}) == len(PLACES) <= 15
+    assert len({look.colour for look in found}) >= min(n, 8)
 
 
 def test_a_learner_looks_the_same_in_every_study():
     """Names of the table keep their look whatever is beside them; the order of learners changes nothing."""
     assert set(PLACES) <= set(registry.names("learner"))
+    assert len({look.marker for look in looks(PLACES).values()}) == len(PLACES) <= 15
     small, large = looks(["uniform", "mine"]), looks([*MANY, "mine", "hedge"])
     assert small["uniform"] == large["uniform"]
     assert looks(["bistro_plus", "mine"])["mine"] == looks(["mine", "bistro_plus"])["mine"]
 
 
-def test_eight_labels_have_eight_colours():
-    """Labels that no registry knows do not crowd on a few colours."""
-    assert len({look.colour for look in looks([f"L = {i}" for i in range(8)]).values()}) == 8
-
-
-def test_curves_are_means_and_bands_are_ranges(make_frame):
-    """Three seeds: the line is their mean at every round, the band goes from the least to the largest."""
-    results = Results(make_frame(["bistro_plus"], noise=0.3), "t")
-    axes = one(results, "regret").figure.axes[0]
-    values = results.frame.sort("round", "seed")["regret"].to_numpy().reshape(-1, 3)
-    rounds = results.frame["round"].unique().sort().to_numpy()
-    drawn = lines_of(axes, results.looks["bistro_plus"].colour)[0]
-    assert drawn == pytest.approx(np.column_stack([rounds, values.mean(axis=1)]))
-    band = axes.collections[0].get_paths()[0].vertices
-    for low, high in zip(values.min(axis=1), values.max(axis=1), strict=True):
-        assert np.abs(band[:, 1] - low).min() < 1e-9
-        assert np.abs(band[:, 1] - high).min() < 1e-9
-
-
-def test_bands_of_five_seeds_are_intervals_of_the_mean(make_frame):
-    """From five seeds on the band is the 95 % t-interval, and the caption says it."""
-    results = Results(make_frame(["bistro_plus"], seeds=range(5), noise=0.3), "t")
+@pytest.mark.parametrize("seeds", [3, 5])
+def test_curves_are_means_and_bands_are_ranges_or_intervals(make_frame, seeds):
+    """The line is the mean at every round; the band is the range of few seeds, and from five on the t-interval."""
+    results = Results(make_frame(["bistro_plus"], seeds=range(seeds), noise=0.3), "t")
     drawing = one(results, "regret")
-    last = results.finals["regret"].to_numpy()
-    band = drawing.figure.axes[0].collections[0].get_paths()[0].vertices
-    assert band[:, 1].max() == pytest.approx(last.mean() + T_4 * last.std(ddof=1) / np.sqrt(5))
-    assert "95\u202f% intervals" in drawing.caption
-    assert "least to the largest" in one(Results(make_frame(), "t"), "regret").caption
+    axes = drawing.figure.axes[0]
+    values = results.frame.sort("round", "seed")["regret"].to_numpy().reshape(-1, seeds)
+    rounds, mean = results.frame["round"].unique().sort().to_numpy(), values.mean(axis=1)
+    assert lines_of(axes, results.looks["bistro_plus"].colour)[0] == pytest.approx(np.column_stack([rounds, mean]))
+    half = T_4 * values.std(axis=1, ddof=1) / np.sqrt(5)
+    ends = [values.min(axis=1), values.max(axis=1)] if seeds < 5 else [mean - half, mean + half]
+    band = axes.collections[0].get_paths()[0].vertices
+    for end in np.concatenate(ends):
+        assert np.abs(band[:, 1] - end).min() < 1e-6
+    assert ("least to the largest" if seeds < 5 else "95\u202f% intervals") in drawing.caption
 
 
 def test_the_caption_says_what_the_numbers_say(make_frame):
@@ -144,34 +132,32 @@ def test_every_learner_is_shown_at_its_longest_horizon(make_frame):
     assert ends == {"bistro_plus": 100, "uniform": 1000}
 
 
+def panels_of(frame):
+    """Return the learners of each panel of a frame, by its name."""
+    return {panel.name: panel.learners for panel in Results(frame, "t").panels(frame)}
+
+
 def test_there_is_a_panel_for_every_environment_and_several_oracles(make_frame):
     """Panels are named by what differs; learners with one oracle, or none, are shown beside every oracle."""
     frame = make_frame(["bistro_plus", "hedge", "uniform"], ["a", "b"], oracles=["milp:highs", "search"])
     frame = frame.filter((pl.col("learner") != "hedge") | (pl.col("oracle") == "search"))
-    panels = Results(frame, "t").panels(frame)
-    assert [panel.name for panel in panels] == ["a, milp:highs", "a, search", "b, milp:highs", "b, search"]
-    assert all(panel.learners == ["bistro_plus", "hedge", "uniform"] for panel in panels)
-    assert panels[0].frame.filter(pl.col("learner") == "bistro_plus")["oracle"].unique().to_list() == ["milp:highs"]
+    names = ["a, milp:highs", "a, search", "b, milp:highs", "b, search"]
+    assert panels_of(frame) == {name: ["bistro_plus", "hedge", "uniform"] for name in names}
+    first = Results(frame, "t").panels(frame)[0].frame
+    assert first.filter(pl.col("learner") == "bistro_plus")["oracle"].unique().to_list() == ["milp:highs"]
+    alone = make_frame(["bistro_plus", "hedge"])  # where every learner has one oracle, though not the same
+    other = pl.when(pl.col("learner") == "hedge").then(pl.lit("list")).otherwise("oracle")
+    assert panels_of(alone.with_columns(oracle=other)) == {"": ["bistro_plus", "hedge"]}
 
 
 def test_a_panel_of_an_oracle_shows_no_other_s_numbers(make_frame):
     """Where cells of one oracle have failed, or are not played yet, their learner is left out of its panel."""
     frame = make_frame(["exp4", "ftpl", "uniform"], ["a", "b"], oracles=["milp", "search"])
     missing = (pl.col("environment") == "a") & (pl.col("oracle") == "search")
-    one = Results(frame, "t").panels(frame.filter(~(missing & (pl.col("learner") == "ftpl"))))
-    assert [panel.learners for panel in one if panel.name == "a, search"] == [["exp4", "uniform"]]
-    both = Results(frame, "t").panels(frame.filter(~missing))
-    assert [panel.name for panel in both] == ["a, milp", "b, milp", "b, search"]
-    alone = Results(frame, "t").panels(frame.filter((pl.col("environment") == "b") | (pl.col("learner") == "uniform")))
-    assert {panel.name: len(panel.learners) for panel in alone} == {"a": 1, "b, milp": 3, "b, search": 3}
-
-
-def test_learners_with_different_oracles_share_a_panel(make_frame):
-    """Where every learner has one oracle, though not the same, they are compared in one panel."""
-    frame = make_frame(["bistro_plus", "hedge"])
-    frame = frame.with_columns(oracle=pl.when(pl.col("learner") == "hedge").then(pl.lit("list")).otherwise("oracle"))
-    (panel,) = Results(frame, "t").panels(frame)
-    assert (panel.name, panel.learners) == ("", ["bistro_plus", "hedge"])
+    assert panels_of(frame.filter(~(missing & (pl.col("learner") == "ftpl"))))["a, search"] == ["exp4", "uniform"]
+    assert list(panels_of(frame.filter(~missing))) == ["a, milp", "b, milp", "b, search"]
+    alone = panels_of(frame.filter((pl.col("environment") == "b") | (pl.col("learner") == "uniform")))
+    assert {name: len(learners) for name, learners in alone.items()} == {"a": 1, "b, milp": 3, "b, search": 3}
 
 
 def test_the_order_is_that_of_the_config(make_frame):
@@ -244,23 +230,24 @@ def test_times_are_microseconds_split_into_oracle_and_rest(make_frame):
 
 
 def test_slopes_stand_beside_the_lines(make_frame):
-    """Without noise the slope of T^0.5 is 0.50; curves over rounds have none, on logarithmic axes too."""
+    """Without noise the slope of T^0.5 is 0.50; curves over rounds have none, nor has regret without a logarithm."""
     results = Results(make_frame(["bistro_plus"], horizons=(100, 1000, 10_000), noise=0.0), "t")
     for name, there in (("horizons", True), ("regret_loglog", False)):
         texts = [text.get_text() for text in one(results, name).figure.findobj(Text)]
         assert any("slopes 0.50, 0.50\nguarantee 0.75" in text for text in texts) == there, name
     assert "bistro_plus 0.50" in one(results, "horizons").alt
+    frame = make_frame(["bistro_plus", "hedge"], horizons=(100, 1000))
+    frame = frame.with_columns(regret=pl.when(pl.col("learner") == "hedge").then(-1.0).otherwise("regret"))
+    drawing = one(Results(frame, "t"), "horizons")
+    assert "1 of 2 curves have no slope" in drawing.caption
+    assert any("slopes none" in text.get_text() for text in drawing.figure.findobj(Text))
 
 
 def test_slopes_are_local(make_frame):
     """Where a curve bends, each part has a slope of its own, which no fit would show."""
     frame = make_frame(["bistro_plus"], horizons=(100, 1000, 10_000), noise=0.0)
-    last = pl.col("round") == pl.col("horizon")
-    frame = frame.with_columns(
-        regret=pl.when(last)
-        .then(pl.col("horizon").replace_strict({100: 10.0, 1000: 80.0, 10_000: 200.0}))
-        .otherwise("regret")
-    )
+    bent = pl.col("horizon").replace_strict({100: 10.0, 1000: 80.0, 10_000: 200.0})
+    frame = frame.with_columns(regret=pl.when(pl.col("round") == pl.col("horizon")).then(bent).otherwise("regret"))
     (panel,) = Results(frame, "t").panels(Results(frame, "t").finals)
     assert local_slopes(panel, "bistro_plus") == pytest.approx([np.log10(8), np.log10(2.5)])
     assert theorem(panel, "bistro_plus") == pytest.approx(0.75)
@@ -285,15 +272,6 @@ def test_the_guarantee_over_horizons_is_the_largest_of_the_seeds(make_frame):
     axes = one(Results(frame, "t"), "horizons").figure.axes[0]
     dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":" or line.is_dashed()]
     assert [list(line.get_ydata()) for line in dotted] == [[90.0, 90.0]]
-
-
-def test_no_slope_is_told(make_frame):
-    """Regret without a logarithm has no slope, in the legend and in the caption."""
-    frame = make_frame(["bistro_plus", "hedge"], horizons=(100, 1000))
-    frame = frame.with_columns(regret=pl.when(pl.col("learner") == "hedge").then(-1.0).otherwise("regret"))
-    drawing = one(Results(frame, "t"), "horizons")
-    assert "1 of 2 curves have no slope" in drawing.caption
-    assert any("slopes none" in text.get_text() for text in drawing.figure.findobj(Text))
 
 
 SIZES = {"K two": 2, "K five": 5, "K twelve": 12}
