@@ -161,15 +161,11 @@ def test_what_is_guaranteed_is_over_the_reference_of_the_constraints(rule, two):
     found, kept = tree.fit(X, done, **outcome, sample_weight=weight).lower_ends_.reference, weight > 0
     free = LoggedPolicyTree(max_depth=1, method="snips", constraints=[rule]).fit(X, done, **outcome)
     assert found.name != "always 'yes'"
-    by_rows = best_reference(tree.scores_.take(np.flatnonzero(kept)), _weighted(free.problem(X[kept]), weight[kept]))
+    each = weight[kept, None] / weight[kept].mean()
+    rules = [replace(rule, weights=np.asarray(rule.weights) * each) for rule in free.problem(X[kept]).constraints]
+    by_rows = best_reference(tree.scores_.take(np.flatnonzero(kept)), rules)
     assert found.value == pytest.approx(by_rows.value, abs=1e-12)
     assert found.probabilities == pytest.approx(by_rows.probabilities)
-
-
-def _weighted(problem, weight):
-    """Return the constraints of a problem with rows that weigh differently."""
-    mean = weight.mean()
-    return [replace(rule, weights=np.asarray(rule.weights) * weight[:, None] / mean) for rule in problem.constraints]
 
 
 # ------------------------------------------------------------------- for each group
@@ -179,31 +175,25 @@ REGIONS = np.array(["north", "south"])
 
 @pytest.fixture(scope="module")
 def regions():
-    """Return features, actions and an outcome: calls help in the south, and harm in the north."""
+    """Return features, actions and scores of an outcome: calls help in the south, and harm in the north."""
     rng, n = np.random.default_rng(0), 1200
     region, age, call = rng.integers(2, size=n), rng.integers(18, 80, n), rng.random(n) < 0.5
     chance = np.where(call, np.where(region == 0, 0.0, 0.6), 0.5)
-    frame = pl.DataFrame({"age": age, "region": REGIONS[region]})
-    return frame, np.where(call, "call", "letter"), (rng.random(n) < chance).astype(float)
-
-
-def outcome_of(regions):
-    """Return the scores of the outcome."""
-    frame, action, good = regions
-    return scores(read_log(frame, action, reward=good, propensity="randomised"), method="ips")
+    frame, action = pl.DataFrame({"age": age, "region": REGIONS[region]}), np.where(call, "call", "letter")
+    good = (rng.random(n) < chance).astype(float)
+    return frame, action, scores(read_log(frame, action, reward=good, propensity="randomised"), method="ips")
 
 
 def test_a_limit_of_a_group_is_that_of_its_rows(regions):
     """Confidences of the two are 0.975; the naive limit on the rows weighs those of the group alone."""
-    outcome = outcome_of(regions)
-    north, south = no_worse_for_each(None, regions[0]["region"], outcome=outcome, margin=0.02, draws=5, by="region")
+    frame, _, outcome = regions
+    north, south = no_worse_for_each(None, frame["region"], outcome=outcome, margin=0.02, draws=5, by="region")
     assert [limit.confidence for limit in (north, south)] == pytest.approx([0.975, 0.975])
     assert north.draws == 39
     assert "where region = north" in north.name
-    inside = (regions[0]["region"] == "south").to_numpy()
+    inside = (frame["region"] == "south").to_numpy()
     whole = no_worse_than(None, outcome=outcome.take(np.flatnonzero(inside)), margin=0.02)
-    whole = whole.on_rows(regions[0].filter(inside))
-    own = south.on_rows(regions[0])
+    whole, own = whole.on_rows(frame.filter(inside)), south.on_rows(frame)
     assert np.allclose(np.asarray(own.weights)[inside], whole.weights)
     assert not np.asarray(own.weights)[~inside].any()
     assert own.upper == whole.upper
@@ -211,10 +201,10 @@ def test_a_limit_of_a_group_is_that_of_its_rows(regions):
 
 def test_no_group_is_worse_off(regions):
     """A rule that sells the most calls everybody, which harms the north; under the limit by groups it does not."""
-    frame, action, _ = regions
+    frame, action, outcome = regions
     rng = np.random.default_rng(1)
     sold = (rng.random(len(frame)) < np.where(action == "call", 0.8, 0.3)).astype(float)
-    limits = no_worse_for_each(None, frame["region"], outcome=outcome_of(regions), margin=0.2, draws=40)
+    limits = no_worse_for_each(None, frame["region"], outcome=outcome, margin=0.2, draws=40)
     features, given = frame.select("age"), {"reward": sold, "propensity": "randomised"}
     north = (frame["region"] == "north").to_numpy()
 
@@ -228,9 +218,9 @@ def test_no_group_is_worse_off(regions):
 
 def test_what_is_no_group_is_refused(regions):
     """Too many groups, and labels of other rows; a missing value is a group."""
-    outcome = outcome_of(regions)
+    frame, _, outcome = regions
     for groups, line in (
-        (regions[0]["age"], "more than 20 groups"),
+        (frame["age"], "more than 20 groups"),
         (["a", "b"], "one for each of the 1200 rows, got 2"),
         ([1, "1"] * 600, "values of several kinds"),
     ):

@@ -36,6 +36,10 @@ def south(seed=3, n=N):
     return frame, done, outcome, {"all": every, "own": np.where(done == "treat", treat, 1 - treat), "none": None}
 
 
+FRAME, DONE, OUTCOME, KNOWN = south()
+NUMBERS = np.column_stack([FRAME["age"], FRAME["region"] == "north"]).astype(float)
+
+
 def even(n=N, K=2, seed=0, columns=3):
     """Return features, what was done at random, and an outcome that nothing changes."""
     rng = np.random.default_rng(seed)
@@ -45,12 +49,11 @@ def even(n=N, K=2, seed=0, columns=3):
 @pytest.mark.parametrize(("given", "method"), [("all", "ips"), ("own", "dm"), ("none", "snips")])
 def test_nobody_gets_what_nobody_like_them_got(method, given):
     """The rule and the reference treat the north alone; what treating everybody gives is not known."""
-    frame, done, outcome, known = south()
     tree = LoggedPolicyTree(max_depth=2, method=method)
     with pytest.warns(LogWarning, match="'treat' was not done where region = south"):
-        tree.fit(frame, done, reward=outcome, propensity=known[given])
-    north = (frame["region"] == "north").to_numpy()
-    assert (tree.predict(frame) == np.where(north, "treat", "wait")).all()
+        tree.fit(FRAME, DONE, reward=OUTCOME, propensity=KNOWN[given])
+    north = (FRAME["region"] == "north").to_numpy()
+    assert (tree.predict(FRAME) == np.where(north, "treat", "wait")).all()
     assert tree.policy_value_ == pytest.approx(0.5, abs=0.2)
     reference = best_reference(tree.scores_)
     assert reference.name == "'treat' where it is allowed, else 'wait'"
@@ -65,30 +68,29 @@ def test_nobody_gets_what_nobody_like_them_got(method, given):
 
 def test_asked_for_all_the_same_it_is_assumed():
     """With overlap="ignore" treating everybody has a value and an interval, and the warning says that it is assumed."""
-    frame, done, outcome, known = south()
     tree = LoggedPolicyTree(max_depth=1, method="ips", overlap="ignore")
     with pytest.warns(LogWarning, match="was assumed all the same"):
-        tree.fit(frame, done, reward=outcome, propensity=known["all"])
-    assert (tree.predict(frame) == "treat").mean() > 0.4
+        tree.fit(FRAME, DONE, reward=OUTCOME, propensity=KNOWN["all"])
+    assert (tree.predict(FRAME) == "treat").mean() > 0.4
     value = evaluate(tree.scores_, ["treat"] * N).value
     assert value.lower < value.value < value.upper
-    table = frame.with_columns(done=pl.Series(done.tolist()), y=outcome, p=known["own"])
-    tree.fit_batches([table], action="done", reward="y", propensity="p", features=["age", "region"])
+    table = FRAME.with_columns(done=pl.Series(DONE.tolist()), y=OUTCOME, p=KNOWN["own"])
+    given = {"action": "done", "reward": "y", "propensity": "p"}
+    tree.fit_batches([table], **given)
     assert tree.compressed_.known.all()
     tree.set_params(overlap="required")
     with pytest.warns(LogWarning, match="'treat' was not done"):
-        tree.fit_batches([table[:500], table[500:]], action="done", reward="y", propensity="p", features=["region"])
+        tree.fit_batches([table[:500], table[500:]], **given, features=["region"])
     assert tree.compressed_.best_action == 1
     with pytest.raises(InputError, match="overlap"):
-        LoggedPolicyTree(overlap="never").fit(frame, done, reward=outcome)
+        LoggedPolicyTree(overlap="never").fit(FRAME, DONE, reward=OUTCOME)
 
 
 def test_inference_alone_claims_nothing_where_no_rows_are():
     """Without an estimator the policy, the reference and the verdict keep to the rows that are there."""
-    frame, done, outcome, known = south()
-    X = np.column_stack([frame["age"], frame["region"] == "north"]).astype(float)
-    found = scores(read_log(X, done, reward=outcome, propensity=known["all"]), "ips")
-    tree = LoggedPolicyTree(max_depth=1, thresholds=7, method="ips").fit(X, done, reward=outcome)
+    X = NUMBERS
+    found = scores(read_log(X, DONE, reward=OUTCOME, propensity=KNOWN["all"]), "ips")
+    tree = LoggedPolicyTree(max_depth=1, thresholds=7, method="ips").fit(X, DONE, reward=OUTCOME)
     claims = inference(tree.problem(X).policies, X, found, draws=40)
     assert (claims.policy.predict(X) == 1 - X[:, 1]).all()
     assert claims.reference.is_played((1 - X[:, 1]).astype(int))
@@ -173,13 +175,11 @@ def test_every_part_of_the_policy_has_a_row_of_its_action():
 
 def test_a_limit_cannot_be_put_on_a_base_that_is_not_known():
     """No second outcome is no worse than treating everybody, where nobody in the south was treated."""
-    frame, done, outcome, known = south()
-    X = np.column_stack([frame["age"], frame["region"] == "north"]).astype(float)
-    second = scores(read_log(X, done, cost=outcome, propensity=known["all"]), "ips")
+    second = scores(read_log(NUMBERS, DONE, cost=OUTCOME, propensity=KNOWN["all"]), "ips")
     guard = no_worse_than("treat", outcome=second, draws=20)
     with pytest.raises(InputError, match="not known what always 'treat' gives"):
         guard.base()
-    assert second.unseen[:, 0].tolist() == (X[:, 1] == 0).tolist()
+    assert second.unseen[:, 0].tolist() == (NUMBERS[:, 1] == 0).tolist()
 
 
 def test_further_splits_follow_from_what_rows_hold():
