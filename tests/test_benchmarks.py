@@ -1,5 +1,6 @@
-"""The naive side of the benchmark of tree oracles, and the form of its figures."""
+"""Every benchmark runs to its end, on small problems; the naive side of oracles.py, and the form of its figures."""
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -8,10 +9,51 @@ from typing import Any
 import numpy as np
 import pytest
 
+from milpcb.environments.planted import Planted
 from milpcb.oracles import open_oracle
-from policies import DecisionTrees
+from policies import DecisionTrees, LinearRules
 from tests.conftest import SCRIPTS
 
+BENCHMARKS = SCRIPTS / "benchmarks"
+LEARN = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds", "3", "--one-pass", "--draws", "20"]
+# Options beside those that are named, and what stands in place of the sizes of a script.
+SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "constraints": ([], {"SIZES": [(40, 4)], "MATRICES": 2, "BY_SOLVER": 3}),
+    "cuts": ([], {"ROUTES": [(60, 3, 3, 2)], "ALL": [(60, 3, 2), (40, 3, 3)], "WORTH": [(60, 3)], "FRESH": 100}),
+    "fixed_share": (["--horizon", "200", "--seeds", "1"], {}),
+    "linear": (
+        ["--queries", "1"],
+        {"CASES": [("tables", LinearRules(2, max_features=1), kind, 20, 3, 0.1) for kind in ("search", "milp")]},
+    ),
+    "one_draw": (
+        ["--horizons", "300", "--oracles", "search", "--fresh", "10"],
+        {"QUIET": 100, "QUIET_HORIZON": 500, "FRESH": 20},
+    ),
+    "one_pass": ([], {"ROWS": 1000, "FILE": 500, "SIZES": (1,), "OPTIONS": LEARN}),
+    "one_draw --counts": (["--horizons", "300"], {"WORLD": Planted(n_contexts=20, n_features=4)}),
+    "one_draw --programs": (
+        ["--horizons", "60"],
+        {"PROGRAMS": {"trees": (DecisionTrees(2, depth=1), 20, 4, True, [])}},
+    ),
+    "one_draw --spread": (["2"], {"SPREAD": 100, "FUTURES": [("half", 0), ("half", 1), ("half", 4)]}),
+    "policies_from_logs": (["--one", "OptimalPolicyTree, 31 cuts", "300"], {"LOGS": {300: 1}, "FRESH": 100}),
+    "rounds": (["--rounds", "40", "--repeats", "1"], {"HORIZON": 1000, "SIZES": (20, 40)}),
+    "scale": (["--one", "ours, 9 cuts", "200", "3", "2"], {}),
+    "trees": (
+        [],
+        {
+            "SIZES": [(40, 6, 3)],
+            "DEEP": [(40, 6, 3, 4)],
+            "LIMITED": [(100, 7, 3, 2)],
+            "CUTS_LIMITED": [(100, 2, 5, 2)],
+            "KEPT": [(40, 6, 3)],
+            "ROUNDS": 1,
+            "FEW_ROUNDS": 1,
+        },
+    ),
+}
+# A comparison of checkouts runs others; of oracles.py the parts are tested below; the others hold what scripts share.
+NOT_HERE = {"against", "bench", "flow_oct", "oracles", "peers"}
 SIGNS = {
     "both signs": lambda real: real,
     "none negative": np.abs,
@@ -20,37 +62,62 @@ SIGNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def oracles(script: Callable[[str], Any]) -> Iterator[Any]:
-    """Load scripts/benchmarks/oracles.py; what it sets for a process of its own is taken back."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "environ", dict(os.environ))
-        patch.setattr(sys, "path", [str(SCRIPTS / "benchmarks"), *sys.path])
-        yield script("benchmarks/oracles.py")
-        for name in ("flow_oct", "bench"):
-            sys.modules.pop(name)
+@pytest.fixture
+def load(script: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
+    """Return ``load(stem)``: the script as a module; what it sets for a process of its own is taken back."""
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+    yield lambda stem: script(f"benchmarks/{stem}.py")
+    for name in BENCHMARKS.glob("*.py"):
+        sys.modules.pop(name.stem, None)
+
+
+def test_no_benchmark_is_forgotten():
+    """Each script is either run here, or left out for a reason."""
+    assert {script.stem for script in BENCHMARKS.glob("*.py")} == {name.split()[0] for name in SMALL} | NOT_HERE
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_benchmark_runs_to_its_end(name, load, capsys, tmp_path, monkeypatch):
+    """It prints its tables and, where it writes them down, figures that can be read."""
+    (stem, *way), (options, sizes) = name.split(), SMALL[name]
+    module = load(stem)
+    if hasattr(module, "bench"):
+        monkeypatch.setattr(module.bench, "TURN", 1e-6)
+    for size, value in sizes.items():
+        assert hasattr(module, size), f"{stem}.py has no {size} any more"
+        monkeypatch.setattr(module, size, value)
+    file = tmp_path / "figures.json"
+    written = ["--json", str(file)] if "bench.options" in (BENCHMARKS / f"{stem}.py").read_text() else []
+    monkeypatch.setattr(sys, "argv", [stem, *way, *options, *written])
+    module.main()
+    assert capsys.readouterr().out.strip()
+    if written and "--one" not in options:
+        assert json.loads(file.read_text())
 
 
 @pytest.mark.parametrize("signs", SIGNS)
 @pytest.mark.parametrize(("n_actions", "depth"), [(2, 2), (3, 2), (3, 1)])
-def test_the_flow_formulation_has_our_optimum(signs, n_actions, depth, oracles):
+def test_the_flow_formulation_has_our_optimum(signs, n_actions, depth, load):
     """FlowOCT with shifted rewards gives the least total cost of a tree, whatever the signs of the costs."""
-    rng = np.random.default_rng(n_actions)
+    rng, oracles = np.random.default_rng(n_actions), load("oracles")
     contexts = rng.integers(0, 2, (20, 3)).astype(float)
     costs = SIGNS[signs](rng.normal(size=(20, n_actions)))
     expected = open_oracle(DecisionTrees(n_actions, depth), contexts, kind="search").value(costs)
     assert oracles.flow_oct(contexts, costs, depth) == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_script_stops_at_a_different_optimum(oracles):
+def test_the_script_stops_at_a_different_optimum(load):
     """A contender that answers wrongly ends the run; rounding does not."""
+    oracles = load("oracles")
     oracles.bench.check_same("rounded", [3.0], [3.0 + 1e-8])
     with pytest.raises(SystemExit, match="the optimum is 3"):
         oracles.bench.check_same("wrong", [2.0, 4.0], [2.0, 3.0])
 
 
-def test_numbers_are_written_without_exponents(oracles):
+def test_numbers_are_written_without_exponents(load):
     """Ratios and times keep their significant digits and are readable."""
+    oracles = load("oracles")
     assert [oracles.number(value) for value in (3_312_456.0, 59_515.0, 1.0, 0.01804)] == [
         "3\N{NARROW NO-BREAK SPACE}310\N{NARROW NO-BREAK SPACE}000",
         "59\N{NARROW NO-BREAK SPACE}500",
