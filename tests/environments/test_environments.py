@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from milpcb.environments.planted import AlternatingLeader, Planted, Switching
+from milpcb.environments.planted import AlternatingLeader, Planted, Seasonal, Switching
 from milpcb.environments.replay import Replay
 from milpcb.environments.stream import BLOCK, Steps
 from milpcb.environments.supervised import Supervised
@@ -142,6 +142,7 @@ def test_starts():
     assert Switching(switch_at=[0.07, 0.29, 0.995]).starts(100).tolist() == [0, 7, 29, 100]
     assert Switching().starts(1).tolist() == [0, 1]
     assert AlternatingLeader(n_turns=22).starts(3000)[[1, 8, 14]].tolist() == [67, 1000, 1800]
+    assert Seasonal(season=1, n_seasons=2).starts(3).tolist() == [0, 1, 2]
 
 
 def test_nothing_to_switch_to(monkeypatch):

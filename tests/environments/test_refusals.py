@@ -1,6 +1,7 @@
 """Settings that no environment and no model of contexts takes: each is one line that names it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,10 @@ def opened(environment: Any) -> Any:
 CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: Planted(n_actions=1), "n_actions"),
     (lambda: Planted(n_actions=2.0), "n_actions"),
-    (lambda: Planted(n_contexts=0), "n_contexts"),
+    *(
+        (partial(kind, n_contexts=0), "n_contexts")
+        for kind in (Planted, Switching, AlternatingLeader, Seasonal, LateBloomer, Drifting, Parity)
+    ),
     (lambda: Planted(n_features=0), "n_features"),
     (lambda: Planted(cost_right=-0.1), "cost_right"),
     (lambda: Planted(cost_right=float("nan")), "cost_right"),
@@ -31,7 +35,6 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: Planted(cost_wrong="high"), "cost_wrong"),
     (lambda: Planted(cost_wrong=True), "cost_wrong"),
     (lambda: Planted(cost_right=0.6, cost_wrong=0.3), "swap them"),
-    (lambda: Switching(n_actions=1), "n_actions"),
     (lambda: Switching(switch_at=0.5), "switch_at"),
     (lambda: Switching(switch_at=()), "switch_at"),
     (lambda: Switching(switch_at=(0.0,)), "switch_at"),
@@ -44,8 +47,10 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: Supervised(3), "unknown data set 3"),
     (lambda: Supervised("zzz"), "breast_cancer"),
     (lambda: LateBloomer(early=1.5), "early"),
+    (lambda: LateBloomer(cost_other=-1.0), "cost_other"),
     (lambda: Drifting(speed=0), "speed"),
     (lambda: Drifting(n_policies=1), "n_policies"),
+    (lambda: Drifting(n_steps=0), "n_steps"),
     (lambda: Seasonal(n_seasons=1), "n_seasons"),
     (lambda: Seasonal(season=0), "season"),
     (lambda: AlternatingLeader(n_turns=0), "n_turns"),
