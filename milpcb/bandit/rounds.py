@@ -130,7 +130,7 @@ class DecisionRounds:
 
     def replay(self, context: Context, action: int, cost: float, law: list[float]) -> None:
         """Take in a decision that another made, of the law (K,) that it was drawn from, with its cost."""
-        row, (tables, groups, _) = self._row(context), self._read(context)
+        row, (tables, groups, _) = self._row(context), self._read(context, ruled=self.changing)
         self.learner.take_over(row, law, self.learner.played)
         self.learner.learn(row, action, cost, law[action])
         self._enter_unbound(row, tables)
@@ -225,7 +225,7 @@ class DecisionRounds:
             raise InputError(f"{name} takes costs in order, so it decides for one context at a time, not {count}")
 
     def _decide(self, context: Context, offered: Offered) -> Decision:
-        row, (tables, _, beside) = self._row(context), self._read(context)
+        row, (tables, _, beside) = self._row(context), self._read(context, ruled=bool(self._constraints))
         renewed = self.changing and self._so_far.due(row, tables)
         if renewed:
             rules = self._so_far.rules(self.oracle.n_contexts, row, tables)
@@ -250,14 +250,14 @@ class DecisionRounds:
         numbers.setflags(write=False)  # so that it need not be copied
         return int(self.oracle.rows(numbers)[0])
 
-    def _read(self, context: Context) -> tuple[budget.Tables, list[int], Beside]:
-        """Return tables of constraints and groups at a context, and what both read beside its features."""
-        if not (self._constraints or self.groups):
+    def _read(self, context: Context, *, ruled: bool) -> tuple[budget.Tables, list[int], Beside]:
+        """Return tables of constraints, if they count, and groups at a context, and what they read beside features."""
+        if not (ruled or self.groups):
             return [], [], ()
         noted = _Noted(self._reader.columns(context))
         rows = NamedRows(noted, self._names)
         try:
-            tables, groups = self._so_far.tables(rows), self.groups.members(rows)
+            tables, groups = self._so_far.tables(rows) if ruled else [], self.groups.members(rows)
         except InputError as error:
             advice = self._reader.advice(context)
             if not advice:
@@ -303,7 +303,7 @@ class DecisionRounds:
         if decision.action not in self._names:  # it was added after this bandit was saved, too
             raise InputError(f"decision '{decision.id}' is of the action {shown(decision.action)}: add that first")
         context = self._context(decision)
-        row, (tables, *_) = self._row(context), self._read(context)
+        row, (tables, *_) = self._row(context), self._read(context, ruled=self.changing)
         self.learner.take_over(row, list(decision.probabilities))
         self._enter_unbound(row, tables)
         return Open(decision, row, self._names.index(decision.action), self.learner.played, made=0.0)
@@ -316,7 +316,7 @@ class DecisionRounds:
     def _enter_groups(self, known: Open, cost: float, estimate: float | None, played: Any) -> None:
         """Enter a decision in its groups, with the name of the action that was played."""
         if self.groups:
-            _, groups, _ = self._read(self._context(known.decision))
+            _, groups, _ = self._read(self._context(known.decision), ruled=False)
             self.groups.enter(groups, known.row, known.action, self._names.index(played), cost, estimate)
 
     def _enter_unbound(self, row: int, tables: budget.Tables) -> None:
