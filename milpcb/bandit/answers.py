@@ -117,13 +117,11 @@ class BanditAnswers(BanditStatement):
     def settled(self, eps: float, confidence: float = 0.95) -> Settled:
         """Return whether enough is known to end: no policy is better than the best-looking one by ``eps`` or more.
 
-        That holds with the ``confidence`` however often one asks, if contexts and costs are independent from decision
-        to decision, of one law; costs that come late must not come sooner for some actions or outcomes. ``eps`` is in
-        the unit of costs, or of rewards. See milpcb.offline.settled.
+        That holds with the ``confidence`` however often one asks, if contexts and costs are i.i.d., and late costs come
+        no sooner for some actions or outcomes; see milpcb.offline.settled. ``eps`` is in the unit of costs, or rewards.
 
-        It takes ``keep_log=True`` and a learner that gives every action a chance on every context: "uniform",
-        "epsilon_greedy", "bistro_plus", "guarded". Raises InputError without these, under constraints, once an action
-        was added or was not available, and what milpcb.offline.settled raises.
+        Raises InputError without ``keep_log=True``, with a learner that does not give every action a chance on every
+        context, under constraints, once an action was added or was not available, and what milpcb.offline.settled does.
         """
         from milpcb.offline import settled  # it needs more than a service does
 
@@ -150,11 +148,10 @@ class BanditAnswers(BanditStatement):
     def log(self) -> Log:
         """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
 
-        It is what milpcb.offline reads; features that have names are a polars data frame. Learners that draw within
-        ``act``, such as ``ftpl``, leave nobody a probability that estimates could be weighed by: milpcb.offline
-        estimates it. An action that was not available, or had no chance, has the probability 0 in its row: there the
-        method "ips" counts it as 0, and knows of no replacement. Raises InputError unless the bandit was made with
-        ``keep_log=True``, and while some action has never been played; ExtraMissingError.
+        It is what milpcb.offline reads; features that have names are a polars data frame. There are no probabilities of
+        learners that draw within ``act``, such as ``ftpl``: milpcb.offline estimates them. An action that was not
+        available has the probability 0: the method "ips" knows of no replacement. Raises InputError unless the bandit
+        was made with ``keep_log=True``, and while some action has never been played; ExtraMissingError.
         """
         from milpcb.offline import read_log  # it needs more than a service does
 

@@ -150,12 +150,11 @@ class Bandit(BanditAnswers):
     def from_log(cls, policies: PolicyClass, log: Log, learner: str = "exp4", **options: Any) -> Self:
         """Return a bandit that begins with the rounds of a log (milpcb.offline.read_log); ``options`` as for any other.
 
-        They count as decisions learnt, drawn by somebody else with the probabilities that the log gives. Certificates
-        hold if actions were drawn so given all rows before: a log without probabilities, or with estimates
-        ("randomised"), is refused. Rows without the probability of every action will do. There is no ``guarantee()``.
+        They count as decisions learnt, drawn with the probabilities that the log gives, at least of what was done;
+        certificates hold if actions were drawn so given all rows before. There is no ``guarantee()``.
 
-        Raises InputError where the learner takes costs in order, and with a baseline; what reading contexts raises;
-        UnknownNameError on an action that the class has not.
+        Raises InputError on a log without probabilities, or with estimates, where the learner takes costs in order, and
+        with a baseline; what reading contexts raises; UnknownNameError on an action that the class has not.
         """
         bandit = cls(policies, learner, **options)
         rounds = bandit._rounds
@@ -175,8 +174,7 @@ class Bandit(BanditAnswers):
 
         A class without features, of ``thresholds=[]``, needs no context. Only actions are played that are
         ``available``, all that are not retired where it is None: a list of actions, or a mask of booleans, in the order
-        of the class or by name. A policy whose action is not available plays the first that is, in the order of the
-        class: against such policies are certificate, bound and guarantee.
+        of the class or by name. In place of another the first that is available is played.
 
         Raises InputError on a context that cannot be read, or is unknown where contexts were given in advance, and
         InfeasibleError where no policy keeps the constraints any more; no decision is made then.
@@ -206,9 +204,8 @@ class Bandit(BanditAnswers):
     def add_action(self, name: str | int) -> None:
         """Add an action that the class had not so far, as its last one; all that is known is kept.
 
-        In the decisions so far it stands for the first action, or what replaced that one, and certificates are against
-        such policies; there is no ``bound()`` and no ``guarantee()`` any more. Constraints treat it as any action that
-        they do not name: ``mean_at_most`` takes it to take nothing, ``always`` forbids it. See milpcb/bandit/README.md.
+        In the decisions so far it stands for the first action; there is no ``bound()`` and no ``guarantee()`` any more.
+        Constraints treat it as any action that they do not name. See milpcb/bandit/README.md.
 
         A class whose actions have no names gets the next number. Raises InputError on a name that there is, for classes
         without ``n_actions``, for learners other than ``exp4`` and ``uniform``, and where constraints are on contexts
