@@ -24,7 +24,7 @@ from milpcb.program import Program, ProgramBuilder
 from milpcb.solvers import ALIASES, describe_all, load_solver, solver_name
 from milpcb.solvers.guards import one_line
 from milpcb.solvers.scip import Scip
-from milpcb.testing.problems import known_problems
+from milpcb.testing.solvers import known_problems
 from milpcb.types import Floats, Stop
 from policies import DecisionTrees
 from tests.refused import refused
