@@ -24,7 +24,7 @@ def test_the_test_script_explains_itself(option: str) -> None:
 def test_the_demo_plays_what_the_first_page_recommends() -> None:
     """Exp4 at the certified rate and the adaptive leader stand beside BISTRO+; the files it shows are written."""
     config = read_config(ROOT / "scripts/experiments/quickstart.toml")
-    found = {learner.component.name: learner.component.options for learner in config.learners}
+    found = {learner.name: learner.options for learner in config.learners}
     assert found["exp4"]["rate"] == "certified"
     assert found["ftpl"]["epsilon"] == "adaptive"
     assert {"bistro_plus", "uniform"} <= found.keys()

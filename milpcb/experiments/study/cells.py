@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from milpcb.errors import InputError
 from milpcb.experiments.study.fingerprints import fingerprint, sources_of
-from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
+from milpcb.experiments.study.sections import Component, Config, LearnerSection
 from milpcb.plugins import injection, local_classes, registry
 
 FORMAT = 13  # of run directories and of keys, which contain it: raised whenever records, states or draws change
@@ -99,12 +99,12 @@ class Cell(Task):
 
     kind = "cell"
     learner: LearnerSection
-    oracle: OracleSection | None
+    oracle: Component | None
     confidence: float | None = field(default=None, kw_only=True)
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers."""
-        own, oracle = self.learner.component, None if self.oracle is None else self.oracle.options
+        own, oracle = self.learner, None if self.oracle is None else self.oracle.options
         if oracle and (sources := sources_of(oracle)):
             oracle = {**oracle, "source": sources}
         return {
@@ -184,10 +184,10 @@ def build_study(config: Config) -> Study:
     return Study(tuple(cells), tuple(comparators), comparator_of, _left_out(config))
 
 
-def _players(config: Config, horizon: int) -> Iterator[tuple[LearnerSection, OracleSection | None]]:
+def _players(config: Config, horizon: int) -> Iterator[tuple[LearnerSection, Component | None]]:
     for learner in config.learners:
         if learner.max_horizon is None or horizon <= learner.max_horizon:
-            asks = injection.asks(registry.load("learner", learner.component.name), "oracle")
+            asks = injection.asks(registry.load("learner", learner.name), "oracle")
             yield from ((learner, oracle) for oracle in (learner.oracles if asks else (None,)))
 
 

@@ -153,18 +153,19 @@ class _Reader:
         return sections.Component(name, options, own.label or name)
 
     def learner(
-        self, common: tuple[sections.OracleSection, ...], section: str, index: int, table: dict[str, Any]
+        self, common: tuple[sections.Component, ...], section: str, index: int, table: dict[str, Any]
     ) -> sections.LearnerSection:
         own = self._own(sections.LearnerKeys, table, section, index)
-        component, asked = self.component(section, index, table), own.oracle or {}
+        found, asked = self.component(section, index, table), own.oracle or {}
         if asked and "kind" not in asked:
             with self._placing(section, index, "oracle"):
                 raise InputError('the oracle of a learner takes the place of [oracle]: give its kind = "..." too')
         oracles = self.oracles(section, index, dict(asked)) if asked else common
-        kept = (asked, oracles, own.contexts, own.max_horizon)
-        return sections.LearnerSection(own.label or component.name, component, *kept)
+        knows: dict[str, Any] = {"contexts": own.contexts, "max_horizon": own.max_horizon}
+        label = own.label or found.name
+        return sections.LearnerSection(found.name, found.options, label, oracle=asked, oracles=oracles, **knows)
 
-    def oracles(self, section: str, index: int, table: dict[str, Any]) -> tuple[sections.OracleSection, ...]:
+    def oracles(self, section: str, index: int, table: dict[str, Any]) -> tuple[sections.Component, ...]:
         """Return the oracles of a table, one for each solver where a list of solvers is given."""
         label, solvers = self._own(sections.OwnKeys, table, section, index).label, table.get("solver")
         if not isinstance(solvers, list):
@@ -177,7 +178,7 @@ class _Reader:
 
     def check_labels(self, config: sections.Config) -> None:
         """Raise InputError where a label is taken, as two curves would then look alike."""
-        lists: dict[str, Collection[sections.Component | sections.OracleSection | sections.LearnerSection]] = {
+        lists: dict[str, Collection[sections.Component]] = {
             "learners": config.learners,
             "environment": config.environments,
             "policies": config.policies,
@@ -232,7 +233,7 @@ class _Reader:
             check_plain(checked, self._heading(section))
         return checked
 
-    def _oracle(self, label: str | None, table: dict[str, Any], section: str, index: int) -> sections.OracleSection:
+    def _oracle(self, label: str | None, table: dict[str, Any], section: str, index: int) -> sections.Component:
         kind = table.pop("kind", sections.DEFAULT_KIND)
         with self._placing(section, index, "kind"):
             if not isinstance(kind, str):
@@ -247,7 +248,8 @@ class _Reader:
         if "solver" in checked:
             with self._placing(section, index, "solver"):
                 load_solver(checked["solver"])
-        return sections.OracleSection(label or sections.oracle_label(checked), checked)
+        name = f"{kind}:{checked['solver']}" if "solver" in checked else kind
+        return sections.Component(name, checked, label or name)
 
     def _heading(self, section: str) -> str:
         return f"[[{section}]]" if isinstance(self._sections.get(section), list) else f"[{section}]"

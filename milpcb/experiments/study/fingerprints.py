@@ -139,7 +139,7 @@ def foreign_parts(config: Config) -> list[str]:
         "environment": list(config.environments),
         "policies": list(config.policies),
         "constraint": list(config.constraints),
-        "learner": [section.component for section in config.learners],
+        "learner": list(config.learners),
     }
     for kind, components in sections.items():
         for each in components:

@@ -14,14 +14,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from milpcb.errors import InputError, clipped, did_you_mean, shown
-from milpcb.experiments.study.sections import (
-    DEFAULT_KIND,
-    KIND_OF,
-    ExperimentSection,
-    LearnerKeys,
-    OwnKeys,
-    RunSection,
-)
+from milpcb.experiments.study import sections
 from milpcb.plugins import injection, registry
 
 LARGEST = 2**63 - 1  # the integers of TOML
@@ -123,20 +116,20 @@ def schema() -> Schema:
     A key of a built-in part is checked against the type of its argument; those of a class of somebody's are not known
     here, and anything goes. Rules on several keys are left to ``milpcb run --dry-run``.
     """
-    sections: Schema = {
+    tables: Schema = {
         "experiment": _experiment(),
         "environment": _one_or_many(_component("environment")),
         "policies": _one_or_many(_component("policies", free=("n_actions",))),
         "oracle": _one_or_many(_oracle()),
         "learners": {"type": "array", "minItems": 1, "items": _component("learners")},
         "constraints": {"type": "array", "items": _component("constraints")},
-        "run": _made_from(RunSection),
+        "run": _made_from(sections.RunSection),
         "versions": {"type": "object", "description": "what a run was played with; milpcb writes it"},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "a study of milpcb",
-        **_closed(sections, needed=["experiment", "environment", "policies", "learners"]),
+        **_closed(tables, needed=["experiment", "environment", "policies", "learners"]),
     }
 
 
@@ -161,15 +154,15 @@ def _value(hint: Any, parameter: Parameter) -> Schema:
 
 
 def _experiment() -> Schema:
-    found = {**_made_from(ExperimentSection), "description": cleandoc(str(ExperimentSection.__doc__))}
+    found = {**_made_from(sections.ExperimentSection), "description": cleandoc(str(sections.ExperimentSection.__doc__))}
     horizon = found["properties"]["horizon"]
     found["properties"]["horizon"] = {"anyOf": [horizon["items"], horizon]}
     return found
 
 
 def _component(section: str, *, free: tuple[str, ...] = ()) -> Schema:
-    kind, each = KIND_OF[section], []
-    own = _made_from(LearnerKeys if section == "learners" else OwnKeys)["properties"]
+    kind, each = sections.KIND_OF[section], []
+    own = _made_from(sections.LearnerKeys if section == "learners" else sections.OwnKeys)["properties"]
     own |= {"oracle": _oracle(own=True)} if section == "learners" else {}
     for name in registry.entries(kind):
         own |= {"name": {"const": name}}
@@ -180,14 +173,15 @@ def _component(section: str, *, free: tuple[str, ...] = ()) -> Schema:
 
 def _oracle(*, own: bool = False) -> Schema:
     """Return the schema of [oracle], or of a learner's own, which has no other kind by default."""
-    each, label = [], _made_from(OwnKeys)["properties"]
+    each, label = [], _made_from(sections.OwnKeys)["properties"]
     for kind in registry.entries("oracle"):
         found = _made_from(registry.load("oracle", kind), None, registry.KINDS["oracle"].supplied)
         properties = {"kind": {"const": kind}, **label, **found["properties"]}
         if "solver" in properties:
             solver = {"type": "string", "examples": list(registry.entries("solver"))}
             properties["solver"] = {"anyOf": [solver, {"type": "array", "minItems": 1, "items": solver}]}
-        each.append({"title": kind, **_closed(properties, needed=["kind"] if own or kind != DEFAULT_KIND else [])})
+        needed = ["kind"] if own or kind != sections.DEFAULT_KIND else []
+        each.append({"title": kind, **_closed(properties, needed=needed)})
     return {"type": "object", "anyOf": each}
 
 

@@ -105,41 +105,34 @@ class LearnerKeys(OwnKeys):
 
 @dataclass(frozen=True)
 class Component:
-    """A registered name and its options, all defaults filled in; ``label`` is its name in curves."""
+    """A registered name and its options, all defaults filled in; ``label`` is its name in curves.
+
+    Of an oracle the name is its kind, with its solver where it uses one, and both are options too.
+    """
 
     name: str
     options: dict[str, Any]
     label: str = ""
 
-    def table(self) -> dict[str, Any]:
-        """Return the section as a config has it."""
-        return {"name": self.name, **_unless_default(self.label, self.name), **self.options}
-
-
-@dataclass(frozen=True)
-class OracleSection:
-    """The kind of an oracle and the options of that kind, all defaults filled in, and its name in curves."""
-
-    label: str
-    options: dict[str, Any]
+    def labelled(self) -> dict[str, Any]:
+        """Return the label, where it is not the name, and the options."""
+        return {**({} if self.label in {"", self.name} else {"label": self.label}), **self.options}
 
     def table(self) -> dict[str, Any]:
         """Return the section as a config has it."""
-        return {**_unless_default(self.label, oracle_label(self.options)), **self.options}
+        return {"name": self.name, **self.labelled()}
 
 
-@dataclass(frozen=True)
-class LearnerSection:
-    """One ``[[learners]]`` section: ``label`` is its name in curves.
+@dataclass(frozen=True, kw_only=True)
+class LearnerSection(Component):
+    """One ``[[learners]]`` section.
 
     ``oracle`` is the table of its own oracle, {} for the common ones; ``oracles`` are those that it plays with.
     ``contexts`` is the knowledge of contexts to come; the learner is left out at horizons beyond ``max_horizon``.
     """
 
-    label: str
-    component: Component
     oracle: dict[str, Any]
-    oracles: tuple[OracleSection, ...]
+    oracles: tuple[Component, ...]
     contexts: Contexts = "pool"
     max_horizon: int | None = None
 
@@ -147,7 +140,7 @@ class LearnerSection:
         """Return the section as a config has it."""
         own = {"contexts": self.contexts, "max_horizon": self.max_horizon}
         oracle = {"oracle": self.oracle} if self.oracle else {}
-        return {"label": self.label, **self.component.table(), **own, **oracle}
+        return {"label": self.label, "name": self.name, **self.options, **own, **oracle}
 
 
 @dataclass(frozen=True)
@@ -157,7 +150,7 @@ class Config:
     experiment: ExperimentSection
     environments: tuple[Component, ...]
     policies: tuple[Component, ...]
-    oracles: tuple[OracleSection, ...]
+    oracles: tuple[Component, ...]
     constraints: tuple[Component, ...]
     learners: tuple[LearnerSection, ...]
     run: RunSection
@@ -170,7 +163,7 @@ class Config:
             "experiment": {**experiment, "horizon": _one_or_all(experiment["horizon"])},
             "environment": _one_or_all([section.table() for section in self.environments]),
             "policies": _one_or_all([section.table() for section in self.policies]),
-            "oracle": _one_or_all([section.table() for section in self.oracles]),
+            "oracle": _one_or_all([section.labelled() for section in self.oracles]),
             "learners": [learner.table() for learner in self.learners],
             "constraints": [section.table() for section in self.constraints],
             "run": run,
@@ -178,19 +171,10 @@ class Config:
         return {key: _plain(value) for key, value in tables.items() if value != []}
 
 
-def oracle_label(options: dict[str, Any]) -> str:
-    """Return the default label of an oracle: its kind, with its solver where it uses one."""
-    return f"{options['kind']}:{options['solver']}" if "solver" in options else str(options["kind"])
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items() if item is not None}
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def _unless_default(label: str, default: str) -> dict[str, str]:
-    return {} if label in {"", default} else {"label": label}
 
 
 def _one_or_all(values: Sequence[Any]) -> Any:

@@ -212,5 +212,5 @@ def build_policies(section: Component, environment: Environment) -> PolicyClass:
 def entrant_of(cell: Cell) -> Entrant:
     """Return the learner of a cell."""
     section, oracle = cell.learner, {} if cell.oracle is None else cell.oracle.options
-    cls = registry.load("learner", section.component.name)
-    return Entrant(section.label, section.component.name, cls, section.component.options, oracle, section.contexts)
+    cls = registry.load("learner", section.name)
+    return Entrant(section.label, section.name, cls, section.options, oracle, section.contexts)
