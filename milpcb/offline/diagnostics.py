@@ -69,11 +69,11 @@ class Diagnostics:
     constants: Floats
     calibrated: Floats
     outcome_r2: Floats
-    regression_only: bool
-    events: float
-    value_events: float
     rows: int
-    grouped: bool
+    regression_only: bool = False
+    events: float = np.inf
+    value_events: float = np.inf
+    grouped: bool = False
     given: bool = False
     unseen: tuple[str, ...] = ()
 

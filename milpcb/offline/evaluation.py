@@ -166,7 +166,12 @@ class EntryRanges:
             if not scores.log.randomised:  # those of a trial are not raised
                 least = max(least, scores.diagnostics.min_propensity)
         known = float(scores.regression.min()), float(scores.regression.max())
-        return cls.between(_outcomes(scores, outcome_range), known, least)
+        low, high = float(scores.log.outcome.min()), float(scores.log.outcome.max())
+        ends = (low, high) if outcome_range is None else check_range("outcome_range", outcome_range)
+        if not ends[0] <= low <= high <= ends[1]:
+            raise InputError(f"outcomes are from {low:g} to {high:g}, outside of outcome_range {ends}; widen it")
+        charge = scores.charge
+        return cls.between((ends[0] + float(charge.min()), ends[1] + float(charge.max())), known, least)
 
     @classmethod
     def between(cls, outcomes: tuple[float, float], known: tuple[float, float], least: float | None) -> EntryRanges:
@@ -182,14 +187,3 @@ class EntryRanges:
         elif least is not None:
             low, high = -np.inf, np.inf
         return cls(y1 - y0, high - low, 2 * max(high - m0, m1 - low), 2 * max(high - y0, y1 - low))
-
-
-def _outcomes(scores: Scores, outcome_range: Any) -> tuple[float, float]:
-    outcome, charge = scores.log.outcome, scores.charge
-    least, most = float(outcome.min()), float(outcome.max())
-    if outcome_range is not None:
-        given = check_range("outcome_range", outcome_range)
-        if not given[0] <= least <= most <= given[1]:
-            raise InputError(f"outcomes are from {least:g} to {most:g}, outside of outcome_range {given}; widen it")
-        least, most = given
-    return least + float(charge.min()), most + float(charge.max())

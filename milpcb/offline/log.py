@@ -288,16 +288,12 @@ def _rounding(full: Floats) -> Floats:
     All numbers have as many digits as the one with most of them, at least three: behind the point, or behind its zeros.
     """
     zeros = np.minimum(np.floor(np.log10(np.maximum(full, 1e-12))) + 1, 0.0)  # -1 for 0.05
-    return np.maximum(*(_half_units(full, places) for places in (np.zeros_like(full), zeros)))
-
-
-def _half_units(full: Floats, zeros: Floats) -> Floats:
-    """Return the sum (n,) of half units of the last digit, where digits are counted from behind ``zeros`` places."""
-    for digits in range(*DIGITS):
-        units = 10.0 ** (zeros - digits)
-        if (np.abs(full / units - np.rint(full / units)) < FUZZ).all():
-            return np.asarray(0.5 * units.sum(axis=1))
-    return np.zeros(len(full))
+    found = np.zeros(len(full))
+    for behind in (np.zeros_like(full), zeros):
+        of_digits = (10.0 ** (behind - digits) for digits in range(*DIGITS))
+        units = next((each for each in of_digits if (np.abs(full / each - np.rint(full / each)) < FUZZ).all()), None)
+        found = found if units is None else np.maximum(found, 0.5 * units.sum(axis=1))
+    return found
 
 
 def kept_aside(log: Log, share: float, seed: int = 0) -> Bools:

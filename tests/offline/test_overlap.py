@@ -62,6 +62,7 @@ def test_nobody_gets_what_nobody_like_them_got(method, given):
     assert np.isnan([everybody.value.value, everybody.value.lower, everybody.gain.upper]).all()
     assert "not known" in everybody.words()[0]
     assert not everybody.constants["treat"].known
+    assert not everybody.gain_over["wait"].known
     assert everybody.constants["wait"].known
     assert everybody.best_constant == "wait"
 
