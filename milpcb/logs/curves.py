@@ -76,13 +76,15 @@ def _limits(rule: Any, action: str | None) -> bool:
     return isinstance(rule, share_at_most) and rule.action == action
 
 
-def budget_section(found: Findings, progress: Tick) -> PageSection:
-    """Return the curve of values for the budgets of ``--budget`` as a picture and a table."""
+def budget_section(found: Findings, progress: Tick) -> PageSection | None:
+    """Return the curve of values for the budgets of ``--budget``; None where the other limits allow none of them."""
     asked, unit, action = found.questions, found.unit, str(found.questions.budget)
     rows: Any = found.learnt
     points = budget_values(
         found.estimator, rows.frame, rows.scores, action, level=asked.level, seed=asked.seed, progress=progress
     )
+    if not points:
+        return None
     headings = ("at most", "used", unit.words, f"{percent(asked.level)} band", "treating all alike")
     cells = [
         (
