@@ -40,7 +40,7 @@ def check_folder(folder: Path) -> None:
     written = _written(folder)
     if written is None:
         raise RunError(f"{folder} holds files that milpcb learn did not write; choose another folder with --out")
-    for name in sorted(NAMES):
+    for name in sorted(NAMES):  # an index alone, which anybody can write, is no leave to replace a file
         _check_own(folder / name, written)
 
 
