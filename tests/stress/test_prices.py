@@ -55,7 +55,7 @@ def instance(number: int) -> tuple[str, Question, Floats, Floats, np.random.Gene
     return name, Question(CLASSES[name](K), X), a, b, rng
 
 
-def restrictions(name: str, question: Question, rng: np.random.Generator) -> Iterator[tuple[Any, Granted]]:
+def restrictions(question: Question, rng: np.random.Generator) -> Iterator[tuple[Any, Granted]]:
     """Yield restrictions, and by what a policy keeps them."""
     X, K = question.rows, question.policies.n_actions
     grid = _grid(X)
@@ -75,7 +75,6 @@ def restrictions(name: str, question: Question, rng: np.random.Generator) -> Ite
             yield first, lambda policy, _: _depth(policy.root) < depth or policy.root.feature == column
         if depth > 1:
             yield Option({"depth": 1}, "depth"), lambda policy, _: _depth(policy.root) <= 1
-    del name
 
 
 def _has_cut(question: Question, column: int) -> bool:
@@ -83,20 +82,14 @@ def _has_cut(question: Question, column: int) -> bool:
     return any(0 < (values <= cut).sum() < len(values) for cut in cuts)
 
 
-def _blind(policy: Any, grid: Floats, column: int) -> bool:
-    played = [policy.predict(_put(grid, column, value)) for value in (0.0, 1.0, 2.0)]
-    return bool((played[0] == played[1]).all() and (played[1] == played[2]).all())
+def _blind(policy: Any, X: Floats, column: int) -> bool:
+    return all(_ordered(policy, X, column, sign) for sign in (-1, 1))
 
 
 def _ordered(policy: Any, X: Floats, column: int, sign: int) -> bool:
-    played = np.array([policy.predict(_put(X, column, value)) for value in (0.0, 1.0, 2.0)])
+    here = np.arange(X.shape[1]) == column
+    played = np.array([policy.predict(np.where(here, value, X)) for value in (0.0, 1.0, 2.0)])
     return bool((sign * np.diff(played, axis=0) >= 0).all())
-
-
-def _put(X: Floats, column: int, value: float) -> Floats:
-    changed = X.copy()
-    changed[:, column] = value
-    return changed
 
 
 def _depth(node: Any) -> int:
@@ -127,7 +120,7 @@ def compared(number: int) -> list[str]:
     rows = np.arange(labels.shape[1])
     totals = np.array([table[rows, labels].sum(axis=1) for table in (a, b)])
     wrong = []
-    for restriction, best_or_none in restrictions(name, question, rng):
+    for restriction, best_or_none in restrictions(question, rng):
         kept = [total for policy, own, total in zip(every, labels, totals[0], strict=True) if best_or_none(policy, own)]
         wanted = min(kept) - totals[0].min() if kept else np.inf
         found = prices(question, a, [restriction])[0]
