@@ -54,7 +54,6 @@ def named(figures: Any, name: str) -> Iterator[tuple[str, float]]:
 
 
 def main() -> None:
-    """Run both in turn and print the ratios, the worst first."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--scripts", nargs="+", default=["trees", "oracles"])

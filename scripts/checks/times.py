@@ -153,7 +153,6 @@ def is_right(expected: float, took: float) -> bool:
 
 
 def main() -> int:
-    """Run the commands; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commands", type=int, default=20, help="commands of more than five seconds")
     parser.add_argument("--play", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

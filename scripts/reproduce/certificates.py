@@ -17,7 +17,6 @@ LEAST_HORIZON = 10_000  # of the slopes: below it most learners have hardly left
 
 
 def main() -> None:
-    """Run the study and print its tables."""
     directory = study.run(__file__, __doc__)
     last = milpcb.load(directory).filter(pl.col("round") == pl.col("horizon"))
     for (learner,), rows in last.group_by("learner", maintain_order=True):

@@ -72,7 +72,6 @@ def play(name: str, rounds: int, seed: int) -> Played:
 
 
 def main() -> None:
-    """Play all runs and print the means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("learners", nargs="*", metavar="learner", help=f"of {', '.join(LEARNERS)}; all by default")
     parser.add_argument("--rounds", type=int, nargs="+", default=[10_000, 100_000])

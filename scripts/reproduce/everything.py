@@ -44,7 +44,6 @@ class Claim:
 
 
 def main() -> int:
-    """Play, draw and compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--quick", action="store_true")

@@ -20,7 +20,6 @@ STANDARD_ERRORS = 2.0
 
 
 def main() -> None:
-    """Run the study and print its tables."""
     directory = study.run(__file__, __doc__)
     means = gaps(milpcb.load(directory))
     for (environment,), rows in means.group_by("environment", maintain_order=True):
