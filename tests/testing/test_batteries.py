@@ -82,9 +82,9 @@ def learner_checks():
         "ftpl adaptive by argmin": partial(ContextualFTPL, epsilon="adaptive", queries="argmin"),
         "ftpl adaptive in integers": partial(ContextualFTPL, epsilon="adaptive", law="whole"),
         "doubling of ftpl": partial(Doubling, inner="ftpl", first=7),
-        "bistro_plus by argmin": partial(BistroPlus, queries="argmin", noise="half", draws=2),
+        "bistro_plus by argmin": partial(BistroPlus, queries="argmin", noise="half"),
         "bistro_plus signed": partial(BistroPlus, queries="profile", noise="signed"),
-        "bistro_plus signed by argmin": partial(BistroPlus, queries="argmin", noise="signed", draws=2),
+        "bistro_plus signed by argmin": partial(BistroPlus, queries="argmin", noise="signed"),
     }
     for name, entry in entries.items():
         if name in extras.missing():
