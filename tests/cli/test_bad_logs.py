@@ -120,7 +120,7 @@ OF_OPTIONS = [
     (("--no-worse", "z"), "write COLUMN at most WHAT"),
     (("--no-worse", "z at most"), "write COLUMN at most WHAT"),
     (("--no-worse", "z at most aa"), "did you mean 'a'?"),
-    (("--no-worse", "z at most inf"), "is not finite"),
+    (("--no-worse", "z at most inf"), "is no finite number"),
     (("--no-worse", "z at most 1-"), "'1-'"),
     (("--no-worse", "zz at most a"), "did you mean 'z'?"),
     (("--no-worse", "sex at most a"), "must hold numbers"),
