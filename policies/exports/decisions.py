@@ -1,4 +1,4 @@
-"""A rule as nested decisions, which SQL and Python source are made from, and its parts as plain data, for others."""
+"""A rule as nested decisions, the common form that plain data, SQL and Python source are made from."""
 
 from __future__ import annotations
 
@@ -80,35 +80,26 @@ def chain_of(conditions: Sequence[Condition], actions: Sequence[int]) -> Decisio
 
 def tested(decision: Decision) -> frozenset[int]:
     """Return the features that a decision depends on."""
-    return frozenset(feature for feature, _ in _compared(decision))
+    return frozenset(cut_points(decision))
 
 
 def cut_points(decision: Decision) -> dict[int, tuple[float, ...] | None]:
     """Return the numbers that each feature is compared with, sorted; None for one whose value itself counts."""
-    found: dict[int, set[float]] = {}
-    whole = set()
+    found: dict[int, set[float] | None] = {}
     for feature, cuts in _compared(decision):
-        found.setdefault(feature, set()).update(cuts or ())
-        whole |= {feature} if cuts is None else set()
-    return {feature: None if feature in whole else tuple(sorted(cuts)) for feature, cuts in found.items()}
+        known = found.setdefault(feature, set())
+        found[feature] = None if known is None or cuts is None else known.union(cuts)
+    return {feature: None if cuts is None else tuple(sorted(cuts)) for feature, cuts in found.items()}
 
 
-def _compared(decision: Decision) -> Iterator[tuple[int, tuple[float, ...] | None]]:
-    """Yield features with numbers that they are compared with, None where the value itself counts."""
-    if isinstance(decision, If):
-        yield from _read(decision.condition)
-        yield from _compared(decision.yes)
-        yield from _compared(decision.no)
-
-
-def _read(condition: Condition) -> Iterator[tuple[int, tuple[float, ...] | None]]:
-    if isinstance(condition, Test):
-        yield condition.feature, (condition.cut,)
-    elif isinstance(condition, Reaches):
-        yield from ((term.feature, term.steps) for term in condition.terms)
-    else:
-        for part in condition.parts:
-            yield from _read(part)
+def _compared(part: Decision | Condition) -> Iterator[tuple[int, tuple[float, ...] | None]]:
+    if isinstance(part, Test):
+        yield part.feature, (part.cut,)
+    elif isinstance(part, Reaches):
+        yield from ((term.feature, term.steps) for term in part.terms)
+    elif not isinstance(part, int):
+        for each in (part.condition, part.yes, part.no) if isinstance(part, If) else part.parts:
+            yield from _compared(each)
 
 
 OPPOSITE = {"<=": ">", ">": "<=", ">=": "<"}
