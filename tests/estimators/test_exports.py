@@ -167,7 +167,7 @@ def test_what_cannot_be_written_is_one_line():
     estimator = OptimalPolicy(policies="halfspaces").fit(X, (X[:, 0] > 0).astype(int))
     refused(estimator.to_sql, "HalfspaceRule cannot be written as SQL or Python")
     assert np.array_equal(from_json(estimator.to_json()).predict(X), estimator.predict(X))
-    refused(lambda: from_json(estimator.policy_.to_json()), "this is no JSON of an estimator in format 1")
+    refused(lambda: from_json(estimator.policy_.to_json()), "this is no JSON of an estimator in format 2")
 
 
 def test_names_and_other_values_of_actions_are_written_as_python_and_sql_have_them():
