@@ -194,8 +194,8 @@ def prices_and_fronts() -> Iterator[Case]:
         n=WHOLE | wrong(zero=0, fewer=3))  # fmt: skip
     question = restricting.Question(TREES, X)
     front = {"question": question, "costs_a": INTEGERS, "costs_b": INTEGERS[:, ::-1]}
-    for call in (restricting.pareto, restricting.supported):
-        yield from calls(call.__name__, call, front, "question costs_a costs_b most")
+    yield from calls("pareto", restricting.pareto, front, "question costs_a costs_b most",
+        corners=wrong(text="all", number=2, none=None))  # fmt: skip
     given = {"question": question, "scores": scored(), "reference": reference(), "draws": 20}
     of_band = "question scores reference level draws seed"
     yield from calls("gain_band", restricting.gain_band, given, of_band)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import instance, several, whole
+from milpcb.core.checks import flag, instance, several, whole
 from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.band import UPPER, Process, Progress
 from milpcb.offline.question import Best, Question, Restricted, best_or_none, check_question, scores_on
@@ -197,9 +197,9 @@ def pareto(
         By increasing ``a``, so by decreasing ``b``.
 
     """
-    front = _Front(question, costs_a, costs_b, most)
+    only, front = flag("corners", corners), _Front(question, costs_a, costs_b, most)
     points = front.corners(progress)
-    if corners:
+    if only:
         return points
     found = list[FrontPoint]()
     for one, other in pairwise(points):
