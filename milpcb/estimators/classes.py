@@ -320,7 +320,13 @@ def budget_curve(
 
 
 def from_json(text: str) -> Any:
-    """Return the fitted estimator that ``to_json`` wrote, with defaults for what was left out; raises InputError."""
+    """Return the fitted estimator that ``to_json`` wrote, with defaults for what was left out.
+
+    Parameters
+    ----------
+    text : what ``estimator.to_json()`` returned; InputError on any other string
+
+    """
     try:
         document = gate.read_json(text)
     except (AttributeError, TypeError, ValueError) as error:

@@ -168,8 +168,9 @@ def _lottery(points: Floats) -> Floats:
 class Reference:
     """The best allowed way that does not look at people, by a log; everything a page compares with is this one.
 
-    Of all such ``ways`` it is the ``lottery``, whose ``value`` is an estimate in the unit and sign of the log. The
-    ``candidates`` may be the best one in truth; leaving others out adds the ``error`` to that of a claim, 0 or BETA.
+    Of all such ``ways`` of the ``actions`` (K names) it is the ``lottery``, by which a row gets an action with one of
+    the ``probabilities``; its ``value`` is an estimate in the unit and sign of the log. The ``candidates`` may be the
+    best one in truth; leaving others out adds the ``error`` to that of a claim, 0 or BETA.
     """
 
     actions: tuple[str, ...]  # K names

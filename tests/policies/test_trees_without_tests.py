@@ -55,7 +55,7 @@ def test_it_is_a_policy_like_any_other():
 def test_learners_and_bandits_compete_with_constants():
     """Exp4 over three constants; a bandit whose contexts arrive."""
     found = milpcb.play("planted", ["exp4", "bistro_plus"], 20, policies=DecisionTrees(K, 0))
-    assert found.learners == ["exp4", "bistro_plus"]
+    assert list(found.names) == ["exp4", "bistro_plus"]
     bandit = milpcb.Bandit(DecisionTrees(2, 0, thresholds=[[0.5]]), learner="exp4")
     for number in range(30):
         decision = bandit.act([number / 30])

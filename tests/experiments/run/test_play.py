@@ -235,7 +235,7 @@ def test_a_long_play_shows_how_far_it_is(monkeypatch, capsys):
     lines = []
     monkeypatch.setattr(long_search, "FIRST", 0.0)
     monkeypatch.setattr(long_search, "EVERY", 0.01)
-    monkeypatch.setattr(long_search, "_write", lines.append)
+    monkeypatch.setattr(long_search, "write", lines.append)
 
     def wait_for(start):
         deadline = monotonic() + 600

@@ -40,7 +40,7 @@ def test_defaults_are_filled_in(tiny):
     assert milp == {"kind": "milp", "solver": "highs", "time_limit": None, "gap": 0.0}
     (learner,) = config.learners
     assert learner.label == "bistro_plus"
-    assert learner.options.items() >= {"queries": "profile", "draws": 1, "scale": 8.0}.items()
+    assert learner.options.items() >= {"queries": "profile", "anytime": False, "scale": 8.0}.items()
 
 
 def test_the_table_of_a_config_is_a_config_of_its_own(tiny):
