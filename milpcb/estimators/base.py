@@ -251,7 +251,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                 asked = asked or oracle(kind=self._kind(opened, constrained=bool(rules)))
                 return asked.minimise(costs)
             except SearchTooLargeError:
-                if self.kind != "auto":
+                if self._kind_named:
                     raise
                 asked = oracle(kind="milp")
                 return asked.minimise(costs)
@@ -263,12 +263,16 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return {name: value for name, value in {"solver": self.solver, **limits}.items() if value is not None}
 
     @property
+    def _kind_named(self) -> bool:
+        return not isinstance(self.kind, str) or self.kind != "auto"  # an array is no kind, and refused by the oracle
+
+    @property
     def _question_kind(self) -> str:
         """The kind of a Question, which leaves to a solver what the search cannot hold."""
-        return self.kind if self.kind != "auto" else "milp" if self._options().keys() - {"time_limit"} else "search"
+        return self.kind if self._kind_named else "milp" if self._options().keys() - {"time_limit"} else "search"
 
     def _kind(self, opened: Opened, *, constrained: bool) -> str:
-        if self.kind != "auto":
+        if self._kind_named:
             return self.kind
         needed = {"search", "constraints"} if constrained else {"search"}
         given = self._options().keys()

@@ -77,8 +77,9 @@ class FromLog(FromBatches):
             return self._learn(features, agreement, actions, weight, maximise=True)
         self.actions_ = actions
         found = self._scores(X, done, weight, reward=reward, cost=cost, propensity=propensity)
+        self._from_scores(features, found, actions)
         warn_of(found.diagnostics)
-        return self._from_scores(features, found, actions)
+        return self
 
     def fit_scores(self, X: Any, found: Scores) -> Self:
         """Find the policy with the best value by scores that are there already, in the order of the rows of ``X``."""

@@ -201,7 +201,7 @@ def test_limits_on_rare_harm_are_not_said_to_be_kept():
     found, _ = _limited(1, 20, rare=True)
     assert found.state == State.EARLY
     assert _recommended(found, np.zeros(1000))[0] == "nothing"
-    assert found.asked[0].verdict == "not known; too few events of this outcome in the log for any confidence"
+    assert found.asked[0][2] == "not known; too few events of this outcome in the log for any confidence"
     assert any(text.startswith("Of 'harmed': ") for text in words.checks(found))
 
 

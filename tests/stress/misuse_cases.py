@@ -221,7 +221,7 @@ def side_constraints() -> Iterator[Case]:
         "bound": but(REAL, "negative"),
         "share": between,
         "delta": between,
-        "amounts": [*tables, *wrong(few={0: [1, 2]}, nobody={K: 1.0}, column={0: "abc"}, nan={0: np.nan})],
+        "amounts": tables | wrong(few={0: [1, 2]}, nobody={K: 1.0}, column={0: "abc"}, wanting={0: np.nan}),
         "rows": wrong(
             none=None, text="abc", half=[0.5], past=[4], negative=[-1], empty=[], table=[[0, 1]], few=[True, False]
         ),

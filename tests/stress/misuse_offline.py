@@ -19,7 +19,7 @@ DONE = [NAMES[k % 2] for k in range(N)]
 Y, COSTS = RNG.normal(size=N), RNG.normal(size=(N, 2))
 INTEGERS = RNG.integers(0, 5, (N, 2)).astype(float)
 TREES = DecisionTrees(2, depth=1, thresholds=[[0.5], [1.5]])
-LOGGED = {"action": DONE, "reward": Y, "propensity": "randomised"}
+LOGGED = {"y": DONE, "reward": Y, "propensity": "randomised"}
 FITTED = {*LOGGED, "y", "sample_weight"}  # arguments of fit
 
 

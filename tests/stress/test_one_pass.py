@@ -11,7 +11,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -42,12 +44,13 @@ def log(n: int, seed: int) -> pl.DataFrame:
     return pl.DataFrame({**features, "done": names[done], "y": np.round(4 * y), "p": p})
 
 
-def sums(folder: Path, backend: object) -> Parts:
+def sums(folder: Path, backend: object, keep: Callable[[int, object], None] | None = None) -> Parts:
     files = log_files(folder)
     sample, learner = sample_of(files, COLUMNS, lambda *_: None), LoggedPolicyTree(method="ips", thresholds=9)
     layout = learner.layout(sample.source.frame, sample.source.log.actions)
     counter = counter_of(files, sample, layout, learner, Asked(holdout=0.3))
-    return count(counter, files, backend, None, lambda *_: None)  # type: ignore[arg-type]
+    kept = keep and SimpleNamespace(counted=lambda: (0, counter.empty()), keep=keep)
+    return count(counter, files, backend, kept, lambda *_: None)  # type: ignore[arg-type]
 
 
 def same(one: Parts, other: Parts) -> bool:
