@@ -2,7 +2,7 @@
 
 import json
 from itertools import pairwise
-from math import log, log1p
+from math import log, log1p, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -123,7 +123,19 @@ def test_the_bound_is_the_statement_and_no_certificate_is_above_it(kind: Any) ->
     stated = price / learner.state()["least"] + log(4 * J) * learner.state()["risen"] + learner.state()["gaps"]
     assert learner.bound() == pytest.approx(stated)
     assert np.isnan(learner.bound(0.95))
+
+
+def test_the_guarantee_is_the_bound_with_all_that_a_horizon_allows() -> None:
+    """After T rounds, an alarm in each block, and gaps of V = C K T."""
     planned = FixedShare(listed(LABELINGS), horizon=100)
+    n = 3 + 2 * sum(end < 100 for end in planned.ledger.blocks.ends)
+    J = 1 + 2 * n.bit_length()
+    price, C = log(4) - (n - 1) * log1p(-planned.share) + log(J), log(4) - log(planned.share)
+    V = C * planned.n_actions * 100
+    risen = sqrt(2 * V)
+    assert planned.guarantee() == pytest.approx(
+        price + (price / C + 1) * (0.5 + sqrt(0.25 + 1.05 * V) + risen) + log(4 * J) * risen / C
+    )
     assert planned.guarantee(changes=3) > planned.guarantee()
     assert FixedShare(listed(LABELINGS)).guarantee() == np.inf
 

@@ -57,6 +57,16 @@ def test_regret_on_costs_against_greedy_play_stays_below_the_bound(environment):
     assert np.mean(guarded) < 0.6 * np.mean(alone)
 
 
+def test_the_guarantee_is_over_the_round_of_the_change():
+    """B is allowed until the end of a part of 32, 1 for the change, and the safe learner's from its begin on."""
+    oracle, T = open_oracle(TREES, np.eye(4), kind="search"), 320
+    inner = EpsilonGreedy(oracle, horizon=T)
+    learner = Guarded(oracle, horizon=T, inner=inner, bound=lambda t: 40 + 3 * t**0.5, seed=0)
+    safe = [Exp4(oracle, horizon=T - begin).guarantee() for begin in range(0, T, 10)]
+    parts = [40 + 3 * end**0.5 + 1 + after for end, after in zip(range(10, T + 1, 10), safe, strict=True)]
+    assert learner.guarantee() == pytest.approx(max(parts))
+
+
 def test_lazy_looks_see_what_looks_in_every_round_would():
     """The change comes after the first round whose certificate exceeds what is allowed."""
     stream = Mirror(copies=1, **SHAPE).open(TREES, 600, 1)

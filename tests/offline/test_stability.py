@@ -1,10 +1,13 @@
 """Stability by hand: resamples of the rows under constraints and by groups, lists of labelings, and depths."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from milpcb.constraints import never, share_at_most
 from milpcb.offline import evaluate, read_log, scores, stability
+from milpcb.offline.stability import Stability
 from milpcb.oracles import Oracle
 from milpcb.rng import child
 from policies import DecisionTrees, ThresholdRules
@@ -105,3 +108,11 @@ def test_words_name_the_tests(table):
     assert found.words()[-1].startswith("No other rule is within one standard error")
     found = stability(TREES, table.log.features, table, resamples=1)
     assert found.words()[-1].startswith(f"{found.near_best} rules, the best one among them, are within one ")
+
+
+def test_words_about_near_policies_need_their_number():
+    """Nothing is said where they are too many to list."""
+    found = Stability(None, 0.9, {}, (), None, (), 20)
+    assert len(found.words()) == 1
+    assert replace(found, near_best=1).words()[1].startswith("No other rule is within one standard error")
+    assert replace(found, near_best=3).words()[1].startswith("3 rules, the best one among them, are within one")

@@ -54,15 +54,21 @@ def test_search_equals_enumeration(data, draw_costs) -> None:
 
 
 @pytest.mark.parametrize(
-    ("contexts_and_columns", "n_values", "max_features", "flipped"),
-    [((1_000, 10), 2, 2, 0.1), ((60, 8), 2, 2, 0.5), ((80, 3), 5, None, 0.2)],
+    ("contexts_and_columns", "values", "max_features", "flipped"),
+    [
+        ((1_000, 10), range(2), 2, 0.1),
+        ((60, 8), range(2), 2, 0.5),
+        ((80, 3), range(5), None, 0.2),
+        ((80, 3), range(-3, 2), None, 0.2),
+        ((80, 3), range(3, 8), None, 0.2),
+    ],
 )
 def test_it_equals_the_tables(
-    contexts_and_columns: tuple[int, int], n_values: int, max_features: int | None, flipped: float
+    contexts_and_columns: tuple[int, int], values: range, max_features: int | None, flipped: float
 ) -> None:
     """On full and on sparse grids, of two and of five values, both searches agree, on whole and on real costs."""
     rng = np.random.default_rng(5)
-    contexts = rng.integers(0, n_values, contexts_and_columns).astype(float)
+    contexts = rng.choice(values, contexts_and_columns).astype(float)
     opened = LinearRules(max_features=max_features).on(contexts)
     tables, search = opened.search(), branching(opened)
     costs = noisy(rng, opened.contexts, flipped)

@@ -57,6 +57,13 @@ WRONG = {
 }
 
 
+def test_solvers_in_turn_may_be_a_single_solver(validator):
+    """Of a list of solvers none may be missing."""
+    some, none = (SMALL.replace('kind = "search"', f'kind = "milp"\nsolver = {given}') for given in ('["highs"]', "[]"))
+    assert validator.is_valid(tomllib.loads(some))
+    assert not validator.is_valid(tomllib.loads(none))
+
+
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_wrong_is_marked(validator, what):
     """Each of these fits before it is changed, and not after."""
