@@ -131,6 +131,16 @@ def test_the_guarantee_counts_derivations(name: str) -> None:
         assert Exp4(growing, horizon=10).act(2) == pytest.approx(Exp4(search, horizon=10).act(2))
 
 
+@pytest.mark.parametrize(("rule", "times"), [("fixed", 1), ("anytime", 1), ("adaptive", 1), ("certified", 4)])
+def test_optimistic_estimates_add_what_they_fall_short(rule: Any, times: int) -> None:
+    """(K - 1) (K + 2) / (2 K) stakes a round: statement 17 of milpcb/theory/confidence.md."""
+    oracle, T, K = open_oracle(DecisionTrees(3, 1), BITS, kind="search"), 4000, 3
+    unbiased, optimistic = (Exp4(oracle, horizon=T, rate=rule, estimates=each) for each in ("unbiased", "optimistic"))
+    stake = 4 * np.sqrt(np.log(27) / (K * T))
+    added = optimistic.guarantee() - unbiased.guarantee()
+    assert added == pytest.approx(times * (K - 1) * (K + 2) / (2 * K) * stake * T)
+
+
 def test_a_rate_given_as_a_number_has_its_own_guarantee() -> None:
     """Log N / eta + eta K T / 2, least at the fixed rate; without a rate there is none. Delays stand beside K T / 2."""
     oracle = open_oracle(DecisionTrees(3, 1), BITS, kind="search")

@@ -25,7 +25,9 @@ from milpcb.offline.restrictions import (
 )
 from milpcb.offline.restrictions import prices as priced
 from milpcb.oracles import open_oracle
-from policies import DecisionTrees, LinearRules, ThresholdRules
+from milpcb.oracles.milp import MilpOracle
+from milpcb.oracles.search import SearchOracle
+from policies import DecisionTrees, Halfspaces, LinearRules, MonotoneRules, ThresholdRules
 from policies.trees.limits import context_counts
 from policies.trees.rule import DecisionTree, Split
 from tests.offline.cases import labelings
@@ -226,3 +228,13 @@ def test_generators_are_read_once_and_whole():
     assert ends.of(iter(labels), draws=20) == ends.of(labels, draws=20)
     curve = budget_curve(OptimalPolicyTree(max_depth=1), GRID, costs, action=0, shares=iter([0.2, 0.8]))
     assert [point.share for point in curve] == [0.2, 0.8]
+
+
+def test_a_class_without_a_search_is_asked_by_a_solver():
+    """Whether it has none at all, or none under side constraints."""
+    X, costs = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 3.0]])
+    monotone, budget = MonotoneRules(2), (share_at_most(1, 0.4),)
+    assert isinstance(Question(monotone, X).oracle, SearchOracle)
+    for question, least in ((Question(Halfspaces(2), X), 0.0), (Question(monotone, X, budget), 1.0)):
+        assert isinstance(question.oracle, MilpOracle)
+        assert question.best(costs).value == least
