@@ -229,3 +229,16 @@ def test_what_is_no_group_is_refused(regions):
     for value, missing, shown in (("a", None, "a"), (1.0, float("nan"), "1")):
         labels = [value, missing, *[value] * 1197, None]
         assert [limit.group for limit in no_worse_for_each(None, labels, outcome=outcome)] == [shown, "missing"]
+
+
+@pytest.mark.parametrize(("losses", "enough"), [(0, False), (8, False), (20, True)])
+def test_rare_losses_under_both_actions_are_few(losses: int, enough: bool):
+    """They cancel in the skewness of their difference, and are counted by its fourth moment."""
+    X, done, _, _ = trial(2000)
+    second = np.zeros(len(X))
+    for action in ACTIONS:
+        second[np.flatnonzero(done == action)[:losses]] = 1.0
+    limits = scored(X, done, cost=second)
+    assert no_worse_than("no", outcome=limits).enough_events == enough
+    if losses:
+        assert limits.diagnostics.events > 25
