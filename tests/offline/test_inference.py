@@ -240,3 +240,15 @@ def test_the_state_of_two_claims(crossed, band, most, allowed, enough, state):
     first, second = (Claim(0.0, 0.0, 0.0, p) for p in (crossed, band))
     bounds, reference = Bounds(second, (0.0, 0.0), most), SimpleNamespace(allowed=allowed)
     assert state_of(first, bounds, reference, level=0.95, small=1.0, enough=enough) == state
+
+
+def test_noise_on_some_rows_widens_what_rows_share_and_keeps_what_is_forbidden(monkeypatch):
+    """A share of 0.4 may be 4 standard errors, 4 / sqrt(100), more on 100 rows; no row gets what is forbidden to it."""
+    monkeypatch.setattr(band, "MOST_ROWS", 100)
+    X = np.arange(400.0)[:, None]
+    all_for_one = np.repeat([[0.0, -1.0]], 100, axis=0)
+    for rule, most in ((share_at_most(1, 0.4), 80), (never(1, rows=X[:, 0] < 200), None)):
+        question = Question(ThresholdRules(2, thresholds="all"), X, (rule,))
+        some = band.sampled_rows(question, None, np.random.default_rng(0))
+        wanted = (some.rows >= 200).sum() if most is None else most
+        assert some.oracle.value(all_for_one) == -wanted
