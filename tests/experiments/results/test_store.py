@@ -17,6 +17,7 @@ from milpcb.errors import RunError
 from milpcb.experiments.results import store
 from milpcb.experiments.results.records import DamagedError, file_of, has_pictures, read_index
 from milpcb.experiments.results.store import Held, RunDirectory
+from milpcb.experiments.run.runner import read_run
 from milpcb.experiments.study.cells import FORMAT, build_study
 from milpcb.experiments.study.config import parse_config
 
@@ -289,7 +290,7 @@ def test_a_config_with_one_digit_changed_is_refused_by_resume(held):
     file.write_text(file.read_text().replace("horizon = 40", "horizon = 41"))
     changed = r"config\.toml was damaged, or edited, after the run wrote it; .* milpcb run CONFIG"
     with pytest.raises(RunError, match=changed):
-        store.check_config(held.path)
+        read_run(held.path, trust=True)
 
 
 def test_a_damaged_config_and_index_are_no_mark(held):
