@@ -16,7 +16,9 @@ from milpcb.logs.curves import SHARES, budget_limit, budget_values
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
 from milpcb.logs.limits import Limit, limit_of
-from milpcb.logs.sections import rule_text
+from milpcb.logs.page import statistician
+from milpcb.logs.rule import drawn_parts
+from milpcb.logs.sections import PageSection, rule_text
 from milpcb.logs.source import Columns, make_source, numbered
 from milpcb.logs.what_if import Reader, what_if
 from milpcb.offline import best_reference
@@ -301,3 +303,22 @@ def test_of_several_rules_that_are_best_the_printed_one_is_asked_about(seed):
     assert str(replace(found.policy, names=tree.policy_.names)) == str(tree.policy_)
     graph = tree.policy_.graph()
     assert set(found.tests) == {label for node, label in graph.nodes(data="label") if graph.out_degree(node)}
+
+
+# ------------------------------------------------------------------- sections on what was found
+
+
+def test_only_parts_in_rows_kept_aside_have_intervals():
+    """A part that was learnt from looks like its value; the statistician reads why a section is not there."""
+    source = make_source("log.csv", FRAME, Columns("message", "bought", maximise=True, randomised=True))
+    for holdout, start in ((0.0, "looks like "), (0.4, "")):
+        tree = LoggedPolicyTree(max_depth=1, thresholds=3, method="snips")
+        asked = Asked(draws=0, resamples=0, holdout=holdout)
+        found = find(source, tree, asked, lambda _: nullcontext(lambda *_: None))
+        notes = [part.note for part in drawn_parts(found)]
+        assert notes
+        assert all(note.startswith(start) and ("\n" in note) == (holdout > 0) for note in notes)
+    known = statistician(found, [])
+    told = statistician(found, [PageSection("Prices", missing="Nobody asked for them.")])
+    assert told.folds[:-1] == known.folds
+    assert told.folds[-1].words == ["Prices. Nobody asked for them."]
