@@ -1,5 +1,6 @@
 """Whole runs in one process: the same seed is the same run, and learners do not disturb each other."""
 
+import re
 from itertools import product
 from types import SimpleNamespace
 
@@ -238,6 +239,10 @@ def test_the_best_policy_is_written_as_rules_and_picture(three, tmp_path, play_i
         drawing = (tmp_path / f"run/best_policy_seed{seed}.svg").read_text()
         assert drawing.rstrip().endswith("</svg>")
         assert drawing.count("% of contexts") == drawing.count("<!-- play action") >= drawing.count("mean cost") > 0
+        leaves = re.findall(r"([\d.]+) % of contexts(?:[^%]*?mean cost ([\d.]+))?", drawing)
+        played = milpcb.load(tmp_path / "run").filter(pl.col("seed") == seed).sort("round")
+        paid = sum(float(share) / 100 * float(cost or 0) for share, cost in leaves)
+        assert paid * played["round"][-1] == pytest.approx(played["best_cost"][-1], rel=0.02)
 
 
 @pytest.mark.drawn
