@@ -1,5 +1,6 @@
 """Restrictions of a policy: fewer columns, other options, further side constraints, another first question."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,14 +21,14 @@ from milpcb.types import Bools, Floats, Ints
 MOST_PAIRS = 2_000  # side constraints that a solver is handed
 
 
-class Restriction:
+class Restriction(ABC):
     """Something that is asked of a policy, with a ``name`` in words."""
 
     name: str
 
+    @abstractmethod
     def of(self, question: Question) -> Question | Restricted:
         """Return the policies that keep it; raises InputError where the class has no such price."""
-        raise NotImplementedError
 
 
 def check_columns(columns: Sequence[int], rows: Floats) -> None:
