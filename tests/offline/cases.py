@@ -1,4 +1,4 @@
-"""What tests of offline share: policies by lists of all of them, and textbook estimates of means."""
+"""Reference answers for tests of offline: policies from full lists, and textbook estimates of means."""
 
 from typing import Any
 
