@@ -113,3 +113,15 @@ def test_how_far_free_columns_reach() -> None:
                 for row in rows
             ]
             assert sorted(levels.reach[left, here]) == sorted(wanted)
+
+
+def test_it_equals_the_program_where_no_feature_repeats() -> None:
+    """Twelve contexts in six columns, no limit on features: a bound that is too high for one weight loses optima."""
+    rng = np.random.default_rng(8)
+    contexts = rng.integers(0, 2, (12, 6)).astype(float)
+    opened = LinearRules(max_weight=2).on(contexts)
+    search, program = branching(opened), open_oracle(opened, contexts)
+    copies = np.bincount(opened.group)[opened.group][:, None]
+    for _ in range(5):
+        costs = rng.integers(-9, 10, (len(opened.contexts), 2)).astype(float)
+        assert search.value(costs) == pytest.approx(program.value(costs[opened.group] / copies))
