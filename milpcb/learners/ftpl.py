@@ -147,7 +147,7 @@ class ContextualFTPL(Learner):
         E[regret] <= spread / 2 + 2 sqrt(2 S (K - 1/2) T spread) + 3 sqrt((2 K - 1) T) + (4 / 2.718) sqrt(K T) + 2,
 
     spread = E max over policies of minus their noise at eps = 1, estimated twice when the learner is made, each time by
-    30 to 200 pairs of cheapest policies; S = 1 with noise on contexts, else the number of columns that a cost touches.
+    30 to 200 pairs of cheapest policies; S = 1 with noise on contexts, else how many leaf totals a cost touches.
 
     Parameters
     ----------
@@ -156,8 +156,8 @@ class ContextualFTPL(Learner):
     epsilon : eps > 0, the noise is Laplace of scale 1 / eps; None takes the minimiser of the guarantee; "adaptive" is
         above
     noise_on : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike
-        counted once; "columns" is on the columns of the class's program, so that a round costs the same however many
-        contexts there are.
+        counted once; "columns" is on the leaf totals of the class's search, so that a round costs the same however
+        many contexts there are.
     law : with "adaptive", the law of the noise: "laplace", which alone has a guarantee in advance, "normal", "whole":
         integers, times integers 1 / eps. Then, if costs are 0 or 1, all totals are whole, and with queries = "profile"
         all exact oracles lead to the same play bit for bit

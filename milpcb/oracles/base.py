@@ -167,11 +167,11 @@ class Oracle(ABC):
         table = self.read_costs(costs).copy()  # answers come later, the costs may change
         return NearBest(self, table, self._checked(table), within)
 
-    def ask(self, query: str, costs: Floats, *place: Any, by: Oracle | None = None) -> Any:
-        """Return what ``_query``, of the oracle ``by``, returns for costs (g, K) by context, counted and timed here."""
+    def ask(self, query: str, costs: Floats, *place: Any) -> Any:
+        """Return what ``_query`` returns for costs (g, K) by distinct context, counted and timed."""
         self._check_open()
         start = perf_counter()
-        found = getattr(self if by is None else by, f"_{query}")(costs, *place)
+        found = getattr(self, f"_{query}")(costs, *place)
         self.count(start)
         return found
 
@@ -195,8 +195,8 @@ class Oracle(ABC):
     def table(self, noise: str | None = "contexts") -> Table:
         """Return an empty table of total costs kept from round to round, with ``noise`` on "contexts" or "columns".
 
-        Where there will be no noise, ``None``, the kind takes the table whose queries are cheapest. Every kind keeps
-        costs by context. Raises InputError where this one cannot add noise to the columns of a program.
+        Columns are leaf totals; raises InputError where the search has none. Without noise, ``None``, it is the table
+        whose queries are cheapest. Every kind keeps costs by context.
         """
         if noise is None:
             return self._noiseless_table()
@@ -210,11 +210,10 @@ class Oracle(ABC):
         return CostTable(self, np.zeros(0, dtype=np.int64))
 
     def _column_table(self) -> Table:
-        """Return a table whose noise is on the columns of the program; raises InputError."""
+        """Return a table of leaf totals, on which noise may be; raises InputError."""
         raise InputError(
-            f"{type(self).__name__} has no columns to put noise on: open the oracle with kind 'milp', "
-            "or with kind 'search' for "
-            'a class whose search has columns, or set noise_on = "contexts"'
+            f"{type(self).__name__} keeps no leaf totals to put noise on: open the oracle with kind 'search', or set "
+            'noise_on = "contexts"'
         )
 
     @property

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,9 +20,8 @@ from milpcb.core.long_search import waiting
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.query import Query
-from milpcb.oracles.totals import ProgramTable
 from milpcb.program import Program
-from milpcb.protocols import Encoding, Objective, Opened, Policy, Table
+from milpcb.protocols import Encoding, Objective, Opened, Policy
 from milpcb.solvers import load_solver
 from milpcb.solvers.lazy import open_session
 from milpcb.types import Floats, Ints, Solution, Stop
@@ -74,7 +72,7 @@ class WithLeastRates(Encoding):
         self.columns = {family.name: encoding.program.n_columns + i for i, family in enumerate(families)}
         lower = -GRID - np.array([max(side.upper for side in family.from_first) for family in families])
         self.program = encoding.program.with_columns("least_rate", lower, np.full(len(families), GRID))
-        self.separator, self.noisy_columns = encoding.separator, encoding.noisy_columns
+        self.separator = encoding.separator
 
     def objective(self, costs: Floats) -> Objective:
         found = self._encoding.objective(costs)
@@ -147,9 +145,7 @@ class MilpOracle(Oracle):
 
     """
 
-    capabilities = Oracle.capabilities | {"columns"}
     encoding: Encoding
-    _linear = False  # whether the cost map must be linear although there are no side constraints
 
     def __init__(
         self,
@@ -163,7 +159,7 @@ class MilpOracle(Oracle):
     ) -> None:
         super().__init__(opened, contexts)
         opened.require("program")
-        self.encoding = opened.program(constrained=self._linear or bool(constraints))
+        self.encoding = opened.program(constrained=bool(constraints))
         self._distinct, self._rows = opened.contexts, np.arange(len(opened.contexts))
         self._time_limit, self._gap = check_time_limit(time_limit), check_gap(gap)
         self._solver, self._engine = solver, load_solver(solver)
@@ -199,14 +195,8 @@ class MilpOracle(Oracle):
             super().close()
             self._session.close()
 
-    def _column_table(self) -> Table:
-        """Return a table of costs with noise on the columns of an encoding whose cost map is linear."""
-        own: dict[str, Any] = {"solver": self._solver, "time_limit": self._time_limit, "gap": self._gap}
-        linear = self if self._constraints else _LinearMilp(self._opened_class, self.contexts, **own)
-        return ProgramTable(self, linear)
-
-    def _answer(self, costs: Floats, noise: Floats | None = None) -> tuple[float, float, Policy | None, Stop]:
-        query = Query(costs, noise)
+    def _answer(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
+        query = Query(costs)
         found = self._admissible(query)
         if found.stop is Stop.INFEASIBLE:
             raise InfeasibleError(self._conflict())
@@ -222,30 +212,30 @@ class MilpOracle(Oracle):
         stopped_early = found.stop is Stop.OPTIMAL and lower < upper - slack
         return lower, upper, found.policy, Stop.GAP_LIMIT if stopped_early else found.stop
 
-    def _value(self, costs: Floats, noise: Floats | None = None) -> float:
+    def _value(self, costs: Floats) -> float:
         """Take the short way where the proof needs no policy: whole costs on an integral polytope."""
-        query = Query(costs, noise)
+        query = Query(costs)
         if self.program.integral and query.whole:
             solution, offset = self._solve(query)
             value = solution.bound + offset
             if solution.stop is Stop.OPTIMAL and abs(value - round(value)) <= query.tolerance:
                 return float(round(value))
-        lower, upper, _, stop = self._answer(costs, noise)
+        lower, upper, _, stop = self._answer(costs)
         if stop is not Stop.OPTIMAL:
             raise OracleInexact(
                 f"the solver stopped with '{stop}' between {lower:g} and {upper:g}: give it more time, or no gap"
             )
         return upper
 
-    def _profile(self, costs: Floats, row: int, noise: Floats | None = None) -> Floats:
+    def _profile(self, costs: Floats, row: int) -> Floats:
         """K solves, each with the other actions of the row priced out."""
-        query = Query(costs, noise)
+        query = Query(costs)
         price = query.highest - query.lowest + query.step
         profile = np.empty(self.n_actions)
         for action in range(self.n_actions):
             priced = costs.copy()
             priced[row, np.arange(self.n_actions) != action] += price
-            value = self._value(priced, noise)
+            value = self._value(priced)
             profile[action] = value if value < query.highest + query.step / 2 else np.inf
         return profile
 
@@ -263,9 +253,7 @@ class MilpOracle(Oracle):
             policy = self.encoding.decode(solution.x, query.costs)
             labels = policy.predict(self._distinct)
             if all(side.keeps(labels) for side in self._held):
-                noise = 0.0 if query.noise is None else float(query.noise @ np.rint(solution.x))
-                total = float(query.costs[self._rows, labels].sum()) + noise
-                return _Found(solution.stop, bound, policy, total)
+                return _Found(solution.stop, bound, policy, float(query.costs[self._rows, labels].sum()))
             self._cut_off(labels)
 
     def _solve(self, query: Query) -> tuple[Solution, float]:
@@ -274,10 +262,9 @@ class MilpOracle(Oracle):
             least = costs.min(axis=1)
             costs, everyone = costs - least[:, None], float(least.sum())
         objective = self.encoding.objective(costs)
-        coefficients = objective.coefficients if query.noise is None else objective.coefficients + query.noise
         gap = max(self._gap, WHOLE_GAP if query.whole else REAL_GAP * query.tolerance)
         with nullcontext() if self.program.integral else waiting(f"a query to solver {self._solver}"):
-            solution = self._session.solve(coefficients, gap=gap, time_limit=self._time_limit)
+            solution = self._session.solve(objective.coefficients, gap=gap, time_limit=self._time_limit)
         return solution, objective.offset + everyone
 
     # ----------------------------------------------------------------- side constraints
@@ -322,15 +309,9 @@ class MilpOracle(Oracle):
         return message
 
 
-class _LinearMilp(MilpOracle):
-    """The same in an encoding whose cost map is linear, so noise on a column means the same whatever the costs are."""
-
-    _linear = True
-
-
 @dataclass(frozen=True)
 class _Found:
-    """State of the solver: why it stopped, a lower bound, a policy or None, and its total with its noise."""
+    """State of the solver: why it stopped, a lower bound, a policy or None, and its total."""
 
     stop: Stop
     bound: float

@@ -15,31 +15,21 @@ LEAST_RANGE = 1e-4
 
 
 class Query:
-    """The costs (g, K) of a query, perhaps with noise (n_columns,) on columns that are 0 or 1.
+    """The costs (g, K) of a query; ``whole``: total costs are integers that solvers separate."""
 
-    ``whole``: total costs are integers that solvers separate.
-    """
-
-    def __init__(self, costs: Floats, noise: Floats | None = None) -> None:
-        self.costs, self.noise = costs, noise
-        self.size = float(np.abs(costs).sum())
-        self.whole = _whole(costs)
-        if noise is not None:
-            self.size += float(np.abs(noise).sum())
-            self.whole = self.whole and _whole(noise)
-        self.whole = self.whole and self.size <= LARGEST_WHOLE
+    def __init__(self, costs: Floats) -> None:
+        self.costs, self.size = costs, float(np.abs(costs).sum())
+        self.whole = self.size <= LARGEST_WHOLE and bool((costs == np.rint(costs)).all())
 
     @cached_property
     def lowest(self) -> float:
         """No total is below."""
-        noise = 0.0 if self.noise is None else float(np.minimum(self.noise, 0.0).sum())
-        return float(self.costs.min(axis=1).sum()) + noise
+        return float(self.costs.min(axis=1).sum())
 
     @cached_property
     def highest(self) -> float:
         """No total is above."""
-        noise = 0.0 if self.noise is None else float(np.maximum(self.noise, 0.0).sum())
-        return float(self.costs.max(axis=1).sum()) + noise
+        return float(self.costs.max(axis=1).sum())
 
     @cached_property
     def tolerance(self) -> float:
@@ -55,7 +45,3 @@ class Query:
     def _range(self) -> float:
         """How far real totals may be apart."""
         return max(self.highest - self.lowest, LEAST_RANGE * self.size)
-
-
-def _whole(numbers: Floats) -> bool:
-    return bool((numbers == np.rint(numbers)).all())

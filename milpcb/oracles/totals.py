@@ -1,13 +1,11 @@
-"""Running totals that oracles keep: by context and action, by leaf total, or under the columns of a program."""
+"""Running totals that oracles keep: by context and action, or by leaf total."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from milpcb.errors import InputError
 from milpcb.protocols import SeveralTables, Table, Terms, ValueOracle
 from milpcb.types import Answer, Floats, Ints, Stop
 
@@ -118,77 +116,6 @@ class TermTable(Table):
 
     def _noisy(self, noise: Floats | None) -> Floats:
         return self.totals if noise is None else self.totals + noise
-
-
-class ProgramTable(Table):
-    """The costs (g, K) of the distinct contexts; noise has a coordinate for each column that costs can reach.
-
-    The columns of trees are their leaves (path, action), so the same noise means the same here and in a TermTable. In
-    all other classes a column is something else than a term of the class's recursion: a piece of a threshold rule is
-    the sum of its bins, the label of a context in monotone rules is no term at all. A profile is K solves, a minimum
-    one.
-
-    Parameters
-    ----------
-    oracle : of the contexts, which counts the queries
-    by : an oracle of kind "milp" that answers them, in whose ``encoding`` the cost map is linear
-
-    """
-
-    def __init__(self, oracle: Any, by: Any) -> None:
-        self._ask, self._group = partial(oracle.ask, by=by), oracle.group
-        self._encoding = encoding = by.encoding
-        self.totals = np.zeros((int(self._group.max()) + 1, oracle.n_actions))
-        self._offset = encoding.objective(self.totals).coefficients  # what columns cost where nothing costs anything
-        self._columns = self._reached() if encoding.noisy_columns is None else encoding.noisy_columns
-        if not encoding.program.integer[self._columns].all():
-            raise InputError(
-                f"costs reach columns of {type(encoding).__name__} that are not integers: put noise on contexts"
-            )
-        self.n_noisy = len(self._columns)
-
-    @cached_property
-    def n_moved(self) -> float:  # type: ignore[override]
-        """The largest 1-norm, over contexts and actions, of what a cost of 1 adds to the columns.
-
-        It is computed when first asked for.
-        """
-        return max(self._moved(cell) for cell in np.ndindex(self.totals.shape))
-
-    def cell(self, row: int, action: int) -> tuple[int, int]:
-        return int(self._group[row]), action
-
-    def profile(self, row: int, noise: Floats | None = None) -> Floats:
-        """Return V[a] (K,), by K solves."""
-        return np.asarray(self._ask("profile", self.totals, int(self._group[row]), self._on_columns(noise)))
-
-    def minimise(self, noise: Floats | None = None) -> Answer:
-        """Return bounds and a policy, by one solve."""
-        start = perf_counter()
-        lower, upper, policy, stop = self._ask("answer", self.totals, self._on_columns(noise))
-        return Answer(lower, upper, policy, stop, perf_counter() - start)
-
-    def action_weights(self, row: int, rate: float) -> Floats:  # noqa: ARG002 - there are none
-        """Raise InputError: a solver only minimises."""
-        raise InputError("a program has no action weights: open the oracle with kind 'search' or 'enumeration'")
-
-    def _on_columns(self, noise: Floats | None) -> Floats:
-        full = np.zeros(self._encoding.program.n_columns)
-        if noise is not None:
-            full[self._columns] = noise
-        return full
-
-    def _moved(self, cell: tuple[int, ...]) -> float:
-        """Return the 1-norm of what a cost of 1 at one cell adds to the columns."""
-        costs = np.zeros(self.totals.shape)
-        costs[cell] = 1.0
-        added = (self._encoding.objective(costs).coefficients - self._offset)[self._columns]
-        return float(np.abs(added).sum())
-
-    def _reached(self) -> Ints:
-        """Return the columns on which whole costs, drawn at random, do not cancel."""
-        drawn = np.random.default_rng(0).integers(1, 2**20, self.totals.shape).astype(float)
-        return np.flatnonzero(self._encoding.objective(drawn).coefficients != self._offset)
 
 
 def normalised(logs: Floats) -> Floats:

@@ -56,13 +56,11 @@ class Encoding(ABC):
     """A policy class on fixed contexts as a program: a polytope that never changes, and the cost map into objectives.
 
     ``program`` is the polytope. A ``separator`` finds the rows that ``program`` leaves out because they are too many.
-    ``noisy_columns`` are those that noise may lie on, in its order, where they are not just those that costs reach.
     Costs are (g, K), a row for each distinct context of the Opened that made the encoding.
     """
 
     program: Program
     separator: Separator | None = None
-    noisy_columns: Ints | None = None
 
     @abstractmethod
     def objective(self, costs: Floats) -> Objective:

@@ -144,8 +144,6 @@ class BoxTerms(PathTerms):
         A path plays an action on all contexts, or one inside a box and then another one outside, so there are N.
         Programs have one row, and B + 1 columns, constrained N. q cuts a feature make at most q (q + 1) / 2 boxes of
         each feature and (q (q + 3) / 2)^2 of each pair: B = 60 for 10 features of 3 cuts, with pairs 3 705.
-
-    The program picks a box with both of its actions, so noise on its columns is not noise on these terms.
     """
 
     def __init__(self, boxes: BoxList, n_actions: int, names: Names) -> None:

@@ -58,8 +58,7 @@ class TableTerms(Terms):
     """Of each batch of supports the totals (K, P, n), a batch after the other: a context touches a pattern of each.
 
     Contexts are those that the class was opened on, or such as have known values in each column. The recursion is over
-    the rows of all tables that keep the side constraints ``rows``. The program has a column for each row of the tables,
-    so noise on its columns is not noise on these terms.
+    the rows of all tables that keep the side constraints ``rows``.
     """
 
     def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:

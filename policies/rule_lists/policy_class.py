@@ -137,8 +137,7 @@ class RuleListTerms(PathTerms):
 
     Leaves are the cells of levels 1 to D, or the one of level 0 where there are no literals. ``turned`` (p,) marks the
     literals of which outcome 1 means that they do not hold. Where ``contexts`` (g, d) are known, lists are written
-    without rules that divide none of them. The program has a column for each way to a cell, so noise
-    on its columns is not noise on these terms.
+    without rules that divide none of them.
     """
 
     def __init__(

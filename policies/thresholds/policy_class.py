@@ -9,8 +9,6 @@ Paths
     bin by bin: long paths, few edges. Walks and programs go piece by piece, by nodes (feature, cuts used, last cut):
     the total of a piece is the difference of two running sums over bins. For B = 1 there are 2 q + 1 pieces a feature,
     else (q + 1) (q + 2) / 2; each further cut adds at most q nodes and q (q + 1) / 2 edges.
-
-The program has a column for each piece, so noise on its columns is not noise on these terms.
 """
 
 from __future__ import annotations

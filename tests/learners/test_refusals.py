@@ -83,7 +83,7 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("ftpl", {"epsilon": 0.1, "noise_on": "columns"}, "noise_on"),
     ("ftpl", {"epsilon": 0.1, "law": "whole"}, "law"),
     ("ftpl", {**ADAPTIVE, "cap": 0}, "cap"),
-    ("ftpl", {**ADAPTIVE, "noise_on": "columns"}, "kind 'milp'"),
+    ("ftpl", {**ADAPTIVE, "noise_on": "columns"}, "noise on contexts"),
     ("ftpl", {"epsilon": "adaptve"}, "'adaptive'"),
     ("ftpl", {**ADAPTIVE, "law": "laplac"}, "'laplace'"),
     *(("ftpl", {"epsilon": epsilon}, "epsilon") for epsilon in (0.0, np.inf, np.nan)),

@@ -88,7 +88,7 @@ def listed() -> Any:
 
 OTHERS: dict[str, tuple[Callable[[], object], str]] = {
     "columns of a list": (lambda: listed().near_best(np.zeros((5, 2)), 1).features, "columns"),
-    "noise on columns of a list": (lambda: listed().table("columns"), "kind 'milp'"),
+    "noise on columns of a list": (lambda: listed().table("columns"), "contexts"),
     "a list that grows": (lambda: GrowingOracle(FiniteClass([[0, 1]], 2), [[0.0], [1.0]]), "open it on all"),
     "rows of other columns": (
         lambda: GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [2.0]], kind="milp").extend([[1.0, 2.0]]),
