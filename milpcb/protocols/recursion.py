@@ -18,7 +18,6 @@ import numpy as np
 
 from milpcb.constraints import SideConstraint
 from milpcb.errors import InputError
-from milpcb.protocols.oracles import SeveralTables
 from milpcb.types import Floats, Ints, Policy, Stop
 
 
@@ -182,14 +181,6 @@ class Terms(Recursion[Ints]):
     def _anywhere(self) -> Ints:
         """The place of a context, whichever it is."""
         return self.places(np.zeros((1, self.n_features)))[0]
-
-    def several(self, place: Callable[[int], Ints], count: Callable[[float], float]) -> SeveralTables | None:
-        """Return several tables of totals, of which there are none yet; None where no recursion is for several.
-
-        ``place`` returns the place of a row, and ``count`` counts a query, given its start.
-        """
-        del place, count
-        return None
 
 
 class RestrictedTerms(Terms):
