@@ -72,7 +72,6 @@ SLOW = {
     "tests/test_service_files.py::test_a_fork_while_other_threads_act_and_save_goes_on": "processes that save",
     "tests/test_policies_under_milpcb.py": "processes of their own",
     "tests/test_same_answers.py::test_a_version_answers_as_itself": "two processes that answer forty questions",
-    "tests/oracles/test_pickled_oracles.py::test_an_oracle_that_has_answered_can_be_pickled": "every class and solver",
     "tests/logs": "pages learnt from logs",
     "tests/policies/test_log_sums.py": "compiled functions called one by one",
     "tests/test_service_baseline.py::test_a_learnt_rule_decides_by_its_own_tests": "rules learnt from a log",

@@ -33,8 +33,6 @@ class AuditedOracle(SearchOracle):
 
     """
 
-    _counters = ("calls", "seconds", "_closed", "_n_asked", "audits")
-
     def __init__(
         self,
         opened: Opened,

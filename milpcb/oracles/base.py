@@ -38,8 +38,6 @@ class Oracle(ABC):
     opening: Opening | None = None  # how it was opened; set by open_oracle
     _solver = ""  # the name of the solver, of kinds that ask one
     _closed = False
-    # Changes by queries: all that a copy has beyond what it is opened from.
-    _counters: tuple[str, ...] = ("calls", "seconds", "_closed")
 
     def __init__(self, opened: Opened, contexts: Floats) -> None:
         """Take a class that is opened on ``contexts`` (m, d)."""
@@ -52,10 +50,10 @@ class Oracle(ABC):
         self._grouping = _Grouping(opened.group)
 
     def __reduce__(self) -> Any:
-        """Be copied, and pickled, as what it was opened from: the class, the contexts, the constraints, the options."""
-        if self.opening is None:  # it was made by its constructor
-            return super().__reduce__()
-        return *self.opening.pickled(), {name: vars(self)[name] for name in self._counters if name in vars(self)}
+        """Refuse copies and pickles: what is opened holds solvers and compiled searches."""
+        raise InputError(
+            "an oracle cannot be copied or pickled: copy the policy class and the contexts, and open another oracle"
+        )
 
     def __repr__(self) -> str:
         by = f", solver {self._solver}" if self._solver else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 from functools import cached_property, partial
 from time import perf_counter
 from typing import Any, cast
@@ -104,13 +103,7 @@ class GrowingOracle(ValueOracle):
         if contexts is not None:
             self.extend(contexts)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return all but the oracle on the contexts so far, which the next query opens again."""
-        return vars(self) | {"_opened": None, "_calls": self.calls, "_seconds": self.seconds}
-
-    def __copy__(self) -> GrowingOracle:
-        """Return an oracle of its own: contexts that arrive at one of two do not arrive at the other."""
-        return deepcopy(self)
+    __reduce__ = Oracle.__reduce__
 
     def __repr__(self) -> str:
         kind, name = self._options["kind"], type(self._policies).__name__

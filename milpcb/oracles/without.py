@@ -44,11 +44,6 @@ class Opening:
         names = getattr(self.policies, "feature_names", None) or table_names(self.table)
         return list(names) or [f"x{i}" for i in range(self.contexts.shape[1])]
 
-    def pickled(self) -> tuple[Callable[[Any, Any], ValueOracle], tuple[Any, Any]]:
-        """Return what makes the oracle anew: ``again``, and the class and the contexts, with their names, for it."""
-        policies: Any = self.opened if self.policies is None else self.policies
-        return self.again, (policies, self.table if table_names(self.table) else self.contexts)
-
     def without(self, columns: Collection[int]) -> ValueOracle:
         """Return the oracle of the policies that do not read ``columns``.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -130,9 +130,6 @@ class KeptPaths(RestrictedTerms):
         self._paths, self._rows = terms, tuple(rows)
         self._walker = Walker(terms.graph, [row.mapped(terms.leaf_totals) for row in rows])
         self._acts = lru_cache(1 + MOST_KEPT // (1 + terms.graph.nothing))(self._acts_at)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._paths, self._rows)
 
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
         return KeptPaths(self._paths, (*self._rows, *rows))

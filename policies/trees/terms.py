@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,9 +45,6 @@ class TreeTerms(Terms):
         self.n_features = 1 + max((feature for feature, *_ in tests), default=0)
         if rows:
             _ = self.trees
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._tests, self.n_actions, self.depth, self._names, self._rows)
 
     @cached_property
     def trees(self) -> ConstrainedTrees:

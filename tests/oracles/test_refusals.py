@@ -1,6 +1,8 @@
 """Openings and questions that no oracle takes: each is refused by what is wrong with it."""
 
+import pickle
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -87,6 +89,8 @@ def listed() -> Any:
 
 
 OTHERS: dict[str, tuple[Callable[[], object], str]] = {
+    "a pickle": (lambda: pickle.dumps(listed()), "open another oracle"),
+    "a copy of one that grows": (lambda: copy(GrowingOracle(DecisionTrees(2), CONTEXTS)), "open another oracle"),
     "columns of a list": (lambda: listed().near_best(np.zeros((5, 2)), 1).features, "columns"),
     "noise on columns of a list": (lambda: listed().table("columns"), "contexts"),
     "a list that grows": (lambda: GrowingOracle(FiniteClass([[0, 1]], 2), [[0.0], [1.0]]), "open it on all"),
