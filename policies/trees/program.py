@@ -27,8 +27,7 @@ Size
     p (2p)^l columns and 2p (2p)^(l-1) rows at level l; no big-M.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -55,19 +54,6 @@ class TreeEncoding(Encoding):
             counts_of = partial(path_totals, self._truth, trees.counts)
             _limit(b, limits, self._nodes, feature, counts_of)
         self.program = b.build(integral=limits.max_leaves is None and limits.max_features is None)
-
-    def ask_first(self, splits: Sequence[Bools]) -> bool:
-        """Fix the first test to one that divides the contexts as some split (g,) does; return whether there is any."""
-        wanted = {key for split in splits for key in (split.tobytes(), (~split).tobytes())}
-        first = [column.tobytes() in wanted for column in self._literals.truth.T]
-        if not (self._nodes and any(first)):
-            return False
-        upper = self.program.column_upper.copy()
-        upper[self._nodes[0][~np.array(first)]] = 0.0
-        if self._stops:
-            upper[self._stops[0]] = 0.0
-        self.program = replace(self.program, column_upper=upper)
-        return True
 
     def objective(self, costs: Floats) -> Objective:
         """Return the coefficients of the columns that end a path; all others are 0."""

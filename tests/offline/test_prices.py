@@ -21,7 +21,6 @@ from milpcb.offline.restrictions import (
     keep,
     pareto,
     price_intervals,
-    restriction,
 )
 from milpcb.offline.restrictions import prices as priced
 from milpcb.oracles import open_oracle
@@ -128,29 +127,22 @@ def rooted(trees, X, column):
 
 
 @pytest.mark.parametrize(
-    ("options", "constrained"),
+    "options",
     [
-        ({"min_leaf_size": 3}, False),
-        ({"min_action_rows": 2, "logged_actions": DONE}, False),
-        ({"min_leaf_size": 2, "min_action_rows": 1, "logged_actions": DONE}, False),
-        ({"max_leaves": 3}, False),
-        ({"max_features": 1}, False),
-        ({}, True),
-        ({"min_leaf_size": 3}, True),
+        {"min_leaf_size": 3},
+        {"min_action_rows": 2, "logged_actions": DONE},
+        {"min_leaf_size": 2, "min_action_rows": 1, "logged_actions": DONE},
     ],
 )
-def test_another_first_question_has_the_price_of_a_list(options, constrained):
+def test_another_first_question_has_the_price_of_a_list(options):
     """The least total cost of all trees with such a first question that keep everything else."""
     draw = np.random.default_rng(len(options))
     X = draw.integers(0, 3, (16, 2)).astype(float)
     costs = draw.integers(0, 9, (16, 2)).astype(float)
     trees = DecisionTrees(2, depth=2, thresholds=CUTS, **options)
-    rules = (share_at_most(1, 0.3),) if constrained else ()
-    question = Question(trees, X, rules)
+    question = Question(trees, X)
     for column in (0, 1):
         played = np.array([tree.predict(X) for tree in rooted(trees, X, column)]).reshape(-1, 16)
-        if constrained:
-            played = played[played.mean(axis=1) <= 0.3]
         totals = costs[np.arange(16), played].sum(axis=1)
         wanted = totals.min() - question.best(costs).value if len(totals) else np.inf
         (price,) = priced(question, costs, [First((column,))])
@@ -158,8 +150,7 @@ def test_another_first_question_has_the_price_of_a_list(options, constrained):
         if price.best:
             labels = price.best.policy.predict(X)
             assert costs[np.arange(16), labels].sum() == pytest.approx(price.best.value)
-            if isinstance(price.best.policy, restriction.FirstQuestion):
-                assert str(price.best.policy).startswith(f"if x{column} <= ")
+            assert str(price.best.policy).startswith(f"if x{column} <= ")
 
 
 def test_quantiles_of_a_first_question_become_the_cut_points_of_all_rows():
@@ -171,17 +162,6 @@ def test_quantiles_of_a_first_question_become_the_cut_points_of_all_rows():
     explicit = replace(trees, thresholds=fixed.thresholds)
     found = [priced(Question(each, X), costs, [First((0,))])[0].price for each in (trees, explicit)]
     assert found[0] == found[1]
-
-
-def test_a_program_that_is_too_large_is_one_line(monkeypatch):
-    """How large it would be, and what to do."""
-    X = np.arange(16.0).reshape(8, 2)
-    asked = Question(DecisionTrees(2, max_leaves=3), X), np.ones((8, 2)), [First((0,))]
-    (price,) = priced(*asked)
-    assert price.price == 0.0
-    monkeypatch.setattr(restriction, "MOST_COLUMNS", 10)
-    with pytest.raises(InputError, match="columns, and 10 are the most: take fewer thresholds"):
-        priced(*asked)
 
 
 # ------------------------------------------------------------------- arguments that may be walked through once

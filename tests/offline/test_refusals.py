@@ -193,13 +193,15 @@ OF_TRIALS: list[Case] = [
 ]
 
 
-def price(restriction: Any, policies: Any = TREES) -> Any:
+def price(restriction: Any, policies: Any = TREES, *rules: Any) -> Any:
     """Return the price of a restriction."""
-    return prices(Question(policies, X), np.ones((N, policies.n_actions)), [restriction])
+    return prices(Question(policies, X, rules), np.ones((N, policies.n_actions)), [restriction])
 
 
 OF_WISHES: list[Case] = [
     (lambda: price(First((0,)), ThresholdRules(2)), "first question"),
+    (lambda: price(First((0,)), DecisionTrees(2, max_leaves=3)), "max_leaves"),
+    (lambda: price(First((0,)), TREES, milpcb.share_at_most(1, 0.3)), "under side constraints"),
     (lambda: price(Monotone({0: 1}), DecisionTrees(2, min_leaf_size=2)), "min_leaf_size"),
     (lambda: price(Monotone({0: 1}), FiniteClass([[0] * N, [1] * N], 2)), "rules of columns"),
     (lambda: alike([(0, 1)] * 2000, 10, 2), "too many"),

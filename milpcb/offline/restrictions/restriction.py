@@ -15,7 +15,7 @@ from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.offline.question import Best, Question, Restricted, best_or_none, explicit, with_options
 from milpcb.oracles.without import without_columns
-from milpcb.protocols import Opened, Policy, open_class
+from milpcb.protocols import Policy
 from milpcb.types import Bools, Floats, Ints
 
 MOST_PAIRS = 2_000  # side constraints that a solver is handed
@@ -128,27 +128,29 @@ def alike(pairs: Sequence[tuple[int, int]], n: int, n_actions: int, name: str = 
 
 @dataclass(frozen=True)
 class First(_OfColumns):
-    """The first question of a tree is about one of these columns: the two sides, for each of its cuts.
+    """The first question of a tree is about one of these columns: for each cut both sides are searched separately.
 
-    Under side constraints, and limits on leaves or features, the sides depend on each other: a solver answers.
+    Refused under side constraints and limits on leaves or features, by which the sides depend on each other.
     """
 
     name: str = "another first question"
 
-    def of(self, question: Question) -> Question | Restricted:
+    def of(self, question: Question) -> Restricted:
         """Return the trees with such a first question."""
         policies: Any = question.policies
         if not (hasattr(policies, "depth") and hasattr(policies, "max_leaves")):
             raise InputError(f"only trees have a first question, not {type(policies).__name__}")
+        if question.constraints or policies.max_leaves is not None or policies.max_features is not None:
+            raise InputError(
+                f"'{self.name}' has no price under side constraints, max_leaves or max_features: both sides of the "
+                "first question are searched separately; leave them out"
+            )
         # limits on logged rows do not depend on cut points, which must be known for all rows
         free = replace(question, policies=with_options(policies, min_action_rows=None, logged_actions=None))
         cuts: Any = explicit(free).policies
         known = replace(question, policies=with_options(policies, thresholds=cuts.thresholds))
         check_columns(self.columns, known.rows)
         tests = [(column, cut) for column in self.columns for cut in cuts.thresholds[column]]
-        if question.constraints or policies.max_leaves is not None or policies.max_features is not None:
-            program = _RootedProgram(open_class(known.policies, known.rows), known, tests)
-            return Question(program, known.rows, known.constraints, "milp")
         return Restricted(partial(_best_rooted, known, tests))
 
 
@@ -198,33 +200,3 @@ class FirstQuestion:
     def __str__(self) -> str:
         sides = [str(side).replace("\n", "\n    ") for side in (self.yes, self.no)]
         return f"if {self.title}:\n    {sides[0]}\nelse:\n    {sides[1]}"
-
-
-MOST_COLUMNS = 60_000  # of a program that is solved while somebody waits
-
-
-class _RootedProgram(Opened):
-    """The ``opened`` trees of a question whose first question is one of some tests."""
-
-    capabilities = frozenset({"program"})
-
-    def __init__(self, opened: Opened, question: Question, tests: Sequence[tuple[int, float]]) -> None:
-        opened.require("program")
-        self._opened = opened
-        self.n_actions, self.group, self.contexts = opened.n_actions, opened.group, opened.contexts
-        self.log_size, self.class_name = opened.log_size, opened.class_name
-        _, first = np.unique(self.group, return_index=True)
-        self._splits = [question.rows[first, column] <= cut for column, cut in tests]
-
-    def program(self, *, constrained: bool = False) -> Any:
-        """Return the encoding of the trees, with other first tests out of reach."""
-        encoding: Any = self._opened.program(constrained=constrained)
-        if encoding.program.n_columns > MOST_COLUMNS:
-            raise InputError(
-                f"under side constraints, max_leaves or max_features another first question is a program of "
-                f"{spaced(encoding.program.n_columns)} columns, and {spaced(MOST_COLUMNS)} are the most: "
-                "take fewer thresholds"
-            )
-        if not encoding.ask_first(self._splits):
-            raise InfeasibleError("the column has no cut that divides the rows")
-        return encoding
