@@ -67,6 +67,6 @@ def test_all_that_users_call_is_looked_at() -> None:
     shown = {"open_oracle", "Bandit", "play", "load", "LabelConstraint", "FinitePool", "share_at_most"}
     assert {f"milpcb.{name}" for name in shown} <= PUBLIC.keys() - RESULTS
     assert {f"policies.{name}" for name in policies.__all__} <= PUBLIC.keys() - RESULTS
-    offered = ("read_log", "scores", "evaluate", "inference", "stability", "cross_evaluate")
+    offered = ("read_log", "scores", "evaluate", "inference", "stability")
     assert {f"milpcb.offline.{name}" for name in offered} <= PUBLIC.keys() - RESULTS
     assert len(PUBLIC.keys() - RESULTS) > 70

@@ -2,7 +2,7 @@
 
 from milpcb.offline.band import Claim, Progress
 from milpcb.offline.diagnostics import Diagnostics
-from milpcb.offline.evaluate import cross_evaluate, evaluate
+from milpcb.offline.evaluate import evaluate
 from milpcb.offline.evaluation import Evaluation, LeafValue
 from milpcb.offline.guarded import LowerEnds, NoWorseThan, no_worse_for_each, no_worse_than
 from milpcb.offline.inference import Inference, State, inference
@@ -33,7 +33,6 @@ __all__ = [
     "Stability",
     "State",
     "best_reference",
-    "cross_evaluate",
     "evaluate",
     "inference",
     "kept_aside",

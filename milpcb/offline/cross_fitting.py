@@ -28,14 +28,13 @@ from scipy.stats import norm
 
 from milpcb.errors import InputError
 from milpcb.offline.band import Claim, Progress, Sampled
-from milpcb.offline.evaluate import held_out_actions
 from milpcb.offline.hashing import row_order
+from milpcb.offline.log import as_table, take_rows
 from milpcb.offline.nuisances import stratified_folds
 from milpcb.offline.question import Question, best_of
 from milpcb.offline.reference import Reference, against
 from milpcb.offline.scores import Scores
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import FoundPolicy
 from milpcb.types import Floats, Ints
 
 SURELY = 0.5  # from this p-value on nothing is simulated
@@ -52,15 +51,13 @@ def held_out(
     The rows of the fold cost nothing while it is searched for, so that one oracle answers; ``searched`` is called each
     time.
     """
-
-    def learn(rows: Ints) -> FoundPolicy:
-        others = np.zeros_like(costs)
-        others[rows] = costs[rows]
-        found = best_of(oracle, others).policy
+    played, table = np.empty(len(fold), dtype=np.int64), as_table(contexts)
+    for each in np.unique(fold):
+        own = fold == each
+        found = best_of(oracle, np.where(own[:, None], 0.0, costs)).policy
         searched()
-        return found
-
-    return held_out_actions(learn, lambda policy, rows: np.asarray(policy.predict(rows)), fold, contexts)
+        played[own] = found.predict(take_rows(table, np.flatnonzero(own)))
+    return played
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Worth of a policy: values with intervals, of a policy fixed beforehand and of a procedure that learns one.
+"""Worth of a policy that was fixed beforehand: values with intervals.
 
 *Adaptive intervals* are for a log that a learner made, and one policy, fixed in advance or by earlier rows.
 
@@ -15,7 +15,7 @@ squares that add up to the standard error the rare large ones are missing in sho
 square of y - m, where the policy was followed, makes with the known q, of which none counts as less than 1 / sqrt(n).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,19 +24,17 @@ from scipy.stats import norm
 
 from milpcb.core.checks import choice, flag, real
 from milpcb.data.actions import played
-from milpcb.errors import InputError, shown
+from milpcb.errors import InputError
 from milpcb.offline.evaluation import EntryRanges, Evaluation, over_best
 from milpcb.offline.intervals import INTERVALS, UNKNOWN, IntervalEstimate, Mean, estimates
-from milpcb.offline.log import Log, as_table, chances, check_log, take_rows
+from milpcb.offline.log import Log, chances
 from milpcb.offline.overlap import counted, in_parts, rows_of_actions
 from milpcb.offline.reference import Reference, best_reference, matching
 from milpcb.offline.scores import Scores, check_scores
-from milpcb.offline.scores import scores as make_scores
 from milpcb.offline.settled import means_before
 from milpcb.types import Bools, Floats, Ints
 
 ADAPTIVE = "adaptive"  # the kind of interval for logs of learners
-Procedure = Callable[[Scores, Ints], Any]
 
 
 def evaluate(
@@ -176,72 +174,6 @@ def _means(
         means["part", part] = Mean(own, weight * here, ranges.entry, shown)
         means["over in part", part] = Mean(sign * (own - other), weight * here, ranges.difference, shown)
     return means
-
-
-def cross_evaluate(
-    procedure: Procedure,
-    log: Log,
-    *,
-    contexts: Any = None,
-    folds: int = 5,
-    interval: str = "normal",
-    level: float = 0.95,
-    outcome_range: tuple[float, float] | None = None,
-    seed: int = 0,
-    **options: Any,
-) -> Evaluation:
-    """Return the value of a *procedure*: it learns on all folds but one, and is evaluated on that one, in turn.
-
-    Models of outcomes and propensities follow the same folds: no row has a part in its own score, nor in the policy
-    that it evaluates. The value is that of learning from (folds - 1) / folds of the rows.
-
-    Parameters
-    ----------
-    procedure : ``procedure(scores, rows)`` returns a policy learnt from the ``scores`` of some ``rows`` (their numbers
-        in the log), cross-fitted among themselves
-    log : see ``read_log``
-    contexts : (n, d) what policies read; None: the features of the log
-    folds : number of folds, >= 2
-    interval, level, outcome_range : see ``evaluate``
-    seed : of all folds and of the bootstrap
-    options : further ones of ``scores``; arrays by row are not taken
-
-    Raises
-    ------
-    InputError, UnknownNameError
-
-    """
-    check_log(log)
-    if not callable(procedure):
-        raise InputError(f"procedure must be a function of scores and rows, which learns; got {shown(procedure)}")
-    if interval == ADAPTIVE:
-        raise InputError(
-            'interval="adaptive" is for a policy that later rows had no part in: learn one on the first rows, with '
-            "log.take(rows), and evaluate it on the others"
-        )
-    table = log.features if contexts is None else contexts
-    held_out = make_scores(log, cv=folds, seed=seed, **options)
-
-    assigned = held_out_actions(
-        lambda rows: procedure(make_scores(log.take(rows), cv=folds, seed=seed, **options), rows),
-        lambda policy, rows: _played(policy, rows, held_out.actions, len(rows)),
-        held_out.fold,
-        table,
-    )
-    names = [held_out.actions[k] for k in assigned.tolist()]
-    return evaluate(held_out, names, interval=interval, level=level, outcome_range=outcome_range, seed=seed)
-
-
-def held_out_actions(learn: Callable[[Ints], Any], play: Callable[[Any, Any], Ints], fold: Ints, contexts: Any) -> Ints:
-    """Return what is played in each row (n,) by the policy that ``learn(rows)`` makes of the other folds.
-
-    ``play(policy, contexts)`` returns the numbers of the actions that it plays.
-    """
-    assigned, table = np.empty(len(fold), dtype=np.int64), as_table(contexts)
-    for each in np.unique(fold):
-        here = np.flatnonzero(fold == each)
-        assigned[here] = play(learn(np.flatnonzero(fold != each)), take_rows(table, here))
-    return assigned
 
 
 FORGETS = 20  # rows that "lately" is: from 5 to 100 make little difference

@@ -1,4 +1,4 @@
-"""Values of fixed and drawn policies, procedures and logs of learners; each kind of interval by its definition."""
+"""Values of fixed and drawn policies, and of logs of learners; each kind of interval by its definition."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LinearRegression
 
 from milpcb.errors import InputError
-from milpcb.offline import cross_evaluate, evaluate, read_log, scores
+from milpcb.offline import evaluate, read_log, scores
 from milpcb.offline.evaluate import FORGETS, adapted
 from milpcb.offline.evaluation import EntryRanges
 from milpcb.offline.intervals import INTERVALS, IntervalEstimate
@@ -208,25 +208,6 @@ def test_an_action_that_had_no_chance_has_no_range_but_other_intervals():
     normal, sure = (evaluate(found, np.zeros(N, int), interval=kind).value for kind in ("normal", "bernstein"))
     assert close(normal, mean_of(found.table[:, 0]))
     assert (sure.lower, sure.upper) == (-np.inf, np.inf)
-
-
-def test_a_procedure_is_judged_by_rows_it_never_saw():
-    """Each fold is played by a policy learnt elsewhere, from scores made elsewhere; these plays are evaluated."""
-    log, asked = drawn(), []
-
-    def procedure(learnt, rows):
-        asked.append((learnt, rows))
-        return best(DecisionTrees(3, depth=1), log.features[rows], learnt.costs)
-
-    found = cross_evaluate(procedure, log, folds=4, seed=2, method="snips")
-    outer = scores(log, "snips", cv=4, seed=2)
-    played = np.empty(N, dtype=int)
-    for fold, (learnt, rows) in enumerate(asked.copy()):
-        here = np.flatnonzero(outer.fold == fold)
-        assert sorted([*rows, *here]) == list(range(N))
-        assert np.array_equal(learnt.table, scores(log.take(rows), "snips", cv=4, seed=2).table)
-        played[here] = procedure(learnt, rows).predict(log.features[here])
-    assert found == evaluate(outer, played)
 
 
 def test_words_follow_the_intervals(table):

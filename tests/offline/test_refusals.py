@@ -13,7 +13,6 @@ import milpcb
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.offline import (
     LoggedRounds,
-    cross_evaluate,
     evaluate,
     inference,
     no_worse_than,
@@ -149,17 +148,12 @@ OF_VALUES: list[Case] = [
     ),
     (lambda: evaluate(of_three(), {"a": 0.5, "b": 0.5, "d": 0.0}), "'d'"),
     (lambda: evaluate(SCORES, TWO, outcome_range=(0, 0.5)), "outcome_range"),
-    *(
-        (lambda few=few: cross_evaluate(lambda *_: few, log(), method="snips"), f"{len(few)} actions")
-        for few in ([0], [0, 1])
-    ),
     (lambda: evaluate(scores(log(propensity="randomised"), "ips"), TWO, interval="adaptive"), "each action"),
     (lambda: evaluate(scores(log(), "ips"), LAW, interval="adaptive"), "does not draw"),
     (
         lambda: evaluate(scores(log(np.repeat([0, 1], 30), propensity=ONE_LATE), "ips"), TWO * 0, interval="adaptive"),
         "row 30",
     ),
-    (lambda: cross_evaluate(lambda *_: None, log(), interval="adaptive"), "first rows"),
     (lambda: inference(TREES, X[:5], SCORES), f"5 contexts for {N} scores"),
     (lambda: inference(TREES, X, SCORES, draws=18), "draws"),
     (lambda: plan(STUMPS, Design(2, 3, 0.1, 0.5), 0.1), "2 actions"),

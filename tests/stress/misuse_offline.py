@@ -120,9 +120,6 @@ def logs() -> Iterator[Case]:
     yield from calls("evaluate by bootstrap", offline.evaluate, {**right, "interval": "bootstrap"}, "seed")
     right["policy"] = open_oracle(TREES, X).minimise(scored().costs).policy
     yield from calls("evaluate a tree", offline.evaluate, right, contexts=but(TABLES, "none"))
-    right = {"procedure": lambda _scores, _rows: ["wait"] * N, "log": log(), "method": "snips"}
-    procedures = wrong(none=None, text="tree", number=3, returns_none=lambda _scores, _rows: None)
-    yield from calls("cross_evaluate", offline.cross_evaluate, right, "log folds level method", procedure=procedures)
     shares = USUAL["level"] | wrong(tiny=1e-9)
     yield from calls("kept_aside", offline.kept_aside, {"log": log(), "share": 0.3}, "log seed", share=shares)
     rounds = {"log": log(), "outcome_range": (-9.0, 9.0)}
