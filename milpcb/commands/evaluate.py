@@ -44,9 +44,9 @@ def _rows_of_a_file() -> Iterator[None]:
 @click.argument("policy", type=PATH, required=False)
 @click.option("--method", default="dr", show_default=True, help="dr, ips, snips or dm: how scores are estimated.")
 @click.option("--overlap", default="required", show_default=True, help="required, or ignore: also without any rows.")
-@click.option("--interval", default="normal", show_default=True, help="normal, bootstrap, bernstein; adaptive.")
+@click.option("--interval", default="normal", show_default=True, help="normal, or adaptive.")
 @click.option("--level", default=0.95, show_default=True, help="How often an interval holds.")
-@click.option("--seed", default=0, show_default=True, help="Of folds and bootstrap.")
+@click.option("--seed", default=0, show_default=True, help="Of folds.")
 @_rows_of_a_file()
 def evaluate(
     log: Path, policy: Path | None, method: str, overlap: str, interval: str, level: float, seed: int, **given: Any
@@ -83,7 +83,7 @@ def evaluate(
         found = scores(numbered(source.log), method, seed=seed, progress=tick, **more)
     best = found.actions[found.best_action]
     played = [best] * len(found.table) if read.policy is None else read.policy
-    options: dict[str, Any] = {"interval": interval, "level": level, "seed": seed, "in_sample": seen}
+    options: dict[str, Any] = {"interval": interval, "level": level, "in_sample": seen}
     unit = Unit.of_scores(columns.outcome, found, read.origin.unit if read.origin and read.same(columns) else "")
     value = unit.evaluation(value_of(found, played, contexts=source.table, **options))
     out.print(_values(value, "this policy" if read.policy else f"always '{best}', the best constant", unit.words))

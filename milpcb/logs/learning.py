@@ -84,16 +84,16 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
             more = {"policy": of_numbers(estimator.policy_), "resamples": questions.resamples, "progress": tick}
             found = stability(problem.policies, problem.contexts, learnt.scores, **again, **more)
             stable = _in_words(found, estimator.policy_)
-    policy, options = estimator.policy_, dict[str, Any](level=questions.level, seed=questions.seed)
+    policy, level = estimator.policy_, questions.level
     reference = best_reference(learnt.scores, problem.constraints) if claims is None else claims.reference
-    own = evaluate(learnt.scores, policy, contexts=learnt.frame, reference=reference, in_sample=True, **options)
+    own = evaluate(learnt.scores, policy, contexts=learnt.frame, reference=reference, in_sample=True, level=level)
     other = held_out = None
     if aside is not None:
         with step("what each action would have given in the rows kept aside") as tick:
             other = ScoredRows.of(source, estimator, aside, tick)
         theirs = estimator.problem(other.frame, other.scores.weight, guarded=False).constraints
         reference = best_reference(other.scores, theirs)
-        held_out = evaluate(other.scores, policy, contexts=other.frame, reference=reference, **options)
+        held_out = evaluate(other.scores, policy, contexts=other.frame, reference=reference, level=level)
     everything = Findings(
         source,
         questions,

@@ -11,10 +11,12 @@ A score is base(k) + residual(k), base being the same in all rows: the self-norm
 and "dr") and its treatment cost. So sums of scores and of their products follow from those of the residuals.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import norm
@@ -22,12 +24,36 @@ from scipy.stats import norm
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics
-from milpcb.offline.evaluation import EntryRanges, Evaluation, over_best
+from milpcb.offline.evaluation import Evaluation, over_best
 from milpcb.offline.intervals import UNKNOWN, IntervalEstimate
 from milpcb.offline.overlap import NAME, sentence
 from milpcb.offline.reference import Lotteries, Reference
 from milpcb.offline.sufficient_statistics import Grid, Statistics, Summed
 from milpcb.types import Bools, Floats, Ints
+
+
+class EntryRanges(NamedTuple):
+    """Lengths of the ranges of the score of an action, and of the difference of two.
+
+    With outcomes in [y0, y1], regressions in [m0, m1] and propensities of at least e, a score m + 1[a = k] (y - m) / e
+    is between y0 / e - m1 (1 / e - 1) and y1 / e - m0 (1 / e - 1), or between m0 and m1. Of two scores of a row one at
+    most is not its regression.
+    """
+
+    entry: float
+    difference: float
+
+    @classmethod
+    def between(cls, outcomes: tuple[float, float], known: tuple[float, float], least: float) -> EntryRanges:
+        """Return the ranges, given the ends of the outcomes, of the regressions, and the ``least`` propensity above 0.
+
+        With a least propensity of 0, as an action may have where it is never taken, there is no bound.
+        """
+        (y0, y1), (m0, m1) = outcomes, known
+        low, high = -np.inf, np.inf
+        if least > 0:
+            low, high = min(m0, y0 / least - m1 * (1 / least - 1)), max(m1, y1 / least - m0 * (1 / least - 1))
+        return cls(high - low, 2 * max(high - m0, m1 - low))
 
 
 def compressed_contexts(grid: Grid, cells: Floats) -> tuple[Ints, Floats]:

@@ -188,8 +188,8 @@ def diagnose(
     action was taken, clipped, and 0 elsewhere; ``there`` (n, K) is where the log has rows of an action, by which
     propensities are judged. ``known`` are further fields of the result.
     """
-    columns = {k: Mean(inverse[:, k], weight * there[:, k], np.inf) for k in range(len(log.actions))}
-    fits = estimates(columns, "normal", 0.95, seed=0, group=log.group)
+    columns = {k: Mean(inverse[:, k], weight * there[:, k]) for k in range(len(log.actions))}
+    fits = estimates(columns, 0.95, log.group)
     calibration = np.array([fit.value for fit in fits.values()])
     shares, weighted = weight / weight.sum(), weight[:, None] * inverse
     constants, modelled = shares @ table, shares @ regression

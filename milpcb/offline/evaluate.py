@@ -25,8 +25,8 @@ from scipy.stats import norm
 from milpcb.core.checks import choice, flag, real
 from milpcb.data.actions import played
 from milpcb.errors import InputError
-from milpcb.offline.evaluation import EntryRanges, Evaluation, over_best
-from milpcb.offline.intervals import INTERVALS, UNKNOWN, IntervalEstimate, Mean, estimates
+from milpcb.offline.evaluation import Evaluation, over_best
+from milpcb.offline.intervals import UNKNOWN, IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, chances
 from milpcb.offline.overlap import counted, in_parts, rows_of_actions
 from milpcb.offline.reference import Reference, best_reference, matching
@@ -35,6 +35,7 @@ from milpcb.offline.settled import means_before
 from milpcb.types import Bools, Floats, Ints
 
 ADAPTIVE = "adaptive"  # the kind of interval for logs of learners
+INTERVALS = ("normal", ADAPTIVE)
 
 
 def evaluate(
@@ -44,8 +45,6 @@ def evaluate(
     contexts: Any = None,
     interval: str = "normal",
     level: float = 0.95,
-    outcome_range: tuple[float, float] | None = None,
-    seed: int = 0,
     reference: Reference | None = None,
     in_sample: bool = False,
 ) -> Evaluation:
@@ -59,12 +58,9 @@ def evaluate(
         the order of ``scores.actions``, or by name, as a data frame or a mapping to columns or numbers. Where it has
         ``apply(contexts)``, the number of the part that each row is in, parts are evaluated too
     contexts : (n, d) what the policy reads; None: the features of the log
-    interval : "normal", "bootstrap" (studentised) or "bernstein" (empirical Bernstein; holds at any n); "adaptive"
-        for the log of a learner, whose rows are in their order, and a policy that was fixed by earlier rows or none:
-        see milpcb.offline.evaluate. Scores are then made anew, by earlier rows alone
+    interval : "normal"; "adaptive" for the log of a learner, whose rows are in their order, and a policy that was fixed
+        by earlier rows or none: scores are then made anew, by earlier rows alone
     level : how often an interval covers the truth
-    outcome_range : the least and the greatest outcome there can be, for "bernstein"; None takes those of the log
-    seed : of the bootstrap
     reference : what gains are over, see ``best_reference``; None: the best constant
     in_sample : True where the policy was chosen on these rows; the result is marked
 
@@ -78,28 +74,27 @@ def evaluate(
     drawn = _is_drawn(policy)
     assigned = chances("probabilities", policy, names, n) if drawn else _played(policy, table, names, n)
     parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") and not drawn else np.full(n, -1)
-    kind = choice("interval", interval, (*INTERVALS, ADAPTIVE))
+    kind = choice("interval", interval, INTERVALS)
     if kind == ADAPTIVE and drawn:
         raise InputError('interval="adaptive" is for a policy that does not draw its actions')
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     made = adapted(scores, assigned.astype(np.int64)) if kind == ADAPTIVE else scores
     inside = {part: parts == part for part in np.unique(parts[made.weight > 0]).tolist() if part >= 0}
     other = best_reference(made) if reference is None else matching(reference, made)
-    usual, group = "normal" if kind == ADAPTIVE else kind, scores.log.group
-    ranges, own = EntryRanges.of(made, outcome_range), _got(made.table, assigned)
+    group, own = scores.log.group, _got(made.table, assigned)
     known = _known(scores, assigned, parts)
-    found = estimates(_means(made, own, inside, ranges, other, known), usual, share, seed, group)
+    found = estimates(_means(made, own, inside, other, known), share, group)
     if kind == ADAPTIVE:
         value = adaptive_value(made, assigned.astype(np.int64), share)
         found["value"] = value if known[0].all() else UNKNOWN
         # what was done changed as the learner learnt: all rows count alike there
-        plain = _means(replace(made, weight=scores.weight), own, {}, ranges, other, known)
-        found |= estimates({name: plain[name] for name in ("logged", "over logged")}, usual, share, seed)
+        plain = _means(replace(made, weight=scores.weight), own, {}, other, known)
+        found |= estimates({name: plain[name] for name in ("logged", "over logged")}, share)
     if known[0].all():
         lotteries = [other.lottery] if other.candidates is None else other.candidates
         mixed = enumerate(other.ways.mixed(lottery, made.table) for lottery in lotteries)
-        rivals = {number: Mean(made.sign * (own - got), made.weight, ranges.difference) for number, got in mixed}
-        both = [estimates(rivals, usual, 1 - (1 - share) / times, seed, group) for times in (1, len(rivals))]
+        rivals = {number: Mean(made.sign * (own - got), made.weight) for number, got in mixed}
+        both = [estimates(rivals, 1 - (1 - share) / times, group) for times in (1, len(rivals))]
         found["gain"] = over_best(found["gain"], *both)
     weight = scores.weight
     leaves = [(part, int(assigned[x][0]), float(weight[x].sum() / weight.sum())) for part, x in inside.items()]
@@ -149,7 +144,6 @@ def _means(
     scores: Scores,
     own: Floats,
     inside: Mapping[int, Bools],
-    ranges: EntryRanges,
     reference: Reference,
     known: tuple[Bools, Bools, Bools],
 ) -> dict[Any, Mean]:
@@ -160,19 +154,19 @@ def _means(
     table, weight, sign = scores.table, scores.weight, scores.sign
     other, every = reference.played(table), bool(known[0].all())
     means: dict[Any, Mean] = {
-        "value": Mean(own, weight, ranges.entry, every),
-        "logged": Mean(scores.logged, weight, ranges.outcome),
-        "over logged": Mean(sign * (own - scores.logged), weight, ranges.over_logged, every),
-        "reference": Mean(other, weight, ranges.entry),
-        "gain": Mean(sign * (own - other), weight, ranges.difference, every),
+        "value": Mean(own, weight, every),
+        "logged": Mean(scores.logged, weight),
+        "over logged": Mean(sign * (own - scores.logged), weight, every),
+        "reference": Mean(other, weight),
+        "gain": Mean(sign * (own - other), weight, every),
     }
     for k, constant in enumerate(known[2].tolist()):
-        means["constant", k] = Mean(table[:, k], weight, ranges.entry, constant)
-        means["over", k] = Mean(sign * (own - table[:, k]), weight, ranges.difference, constant and every)
+        means["constant", k] = Mean(table[:, k], weight, constant)
+        means["over", k] = Mean(sign * (own - table[:, k]), weight, constant and every)
     for part, here in inside.items():
         shown = bool(known[1][here].all())
-        means["part", part] = Mean(own, weight * here, ranges.entry, shown)
-        means["over in part", part] = Mean(sign * (own - other), weight * here, ranges.difference, shown)
+        means["part", part] = Mean(own, weight * here, shown)
+        means["over in part", part] = Mean(sign * (own - other), weight * here, shown)
     return means
 
 

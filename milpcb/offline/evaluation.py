@@ -6,14 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
-from milpcb.core.checks import check_range
 from milpcb.core.decimals import number, percent
-from milpcb.errors import InputError
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.reference import Reference
-from milpcb.offline.scores import Scores
 
 
 @dataclass(frozen=True)
@@ -138,52 +133,3 @@ def _compared(other: str, gain: IntervalEstimate) -> str:
     if gain.upper < 0:
         return f"It is worse than {other}: it gains {gain}."
     return f"There is no evidence that it is better or worse than {other}: it gains {gain}."
-
-
-@dataclass(frozen=True)
-class EntryRanges:
-    """Lengths of ranges: of outcomes, of the score of an action, of the difference of two, and of that to the outcome.
-
-    With outcomes in [y0, y1], regressions in [m0, m1] and propensities of at least e, a score m + 1[a = k] (y - m) / e
-    is between y0 / e - m1 (1 / e - 1) and y1 / e - m0 (1 / e - 1), or between m0 and m1. Of two scores of a row one at
-    most is not its regression.
-    """
-
-    outcome: float
-    entry: float
-    difference: float
-    over_logged: float
-
-    @classmethod
-    def of(cls, scores: Scores, outcome_range: Any = None) -> EntryRanges:
-        """Return the ranges of ``scores``, by the outcomes of the log where no ``outcome_range`` is given.
-
-        The regression and the least propensity are taken as known. Raises InputError where an outcome is out of range.
-        """
-        least = None
-        if scores.method != "dm":
-            least = float(scores.diagnostics.least_propensity.min())
-            if not scores.log.randomised:  # those of a trial are not raised
-                least = max(least, scores.diagnostics.min_propensity)
-        known = float(scores.regression.min()), float(scores.regression.max())
-        low, high = float(scores.log.outcome.min()), float(scores.log.outcome.max())
-        ends = (low, high) if outcome_range is None else check_range("outcome_range", outcome_range)
-        if not ends[0] <= low <= high <= ends[1]:
-            raise InputError(f"outcomes are from {low:g} to {high:g}, outside of outcome_range {ends}; widen it")
-        charge = scores.charge
-        return cls.between((ends[0] + float(charge.min()), ends[1] + float(charge.max())), known, least)
-
-    @classmethod
-    def between(cls, outcomes: tuple[float, float], known: tuple[float, float], least: float | None) -> EntryRanges:
-        """Return the ranges, given the ends of outcomes, and of the regressions that are ``known``.
-
-        The ``least`` propensity is None where scores are regressions. With one of 0, as an action may have where it is
-        never taken, there is no bound.
-        """
-        (y0, y1), (m0, m1) = outcomes, known
-        low, high = m0, m1
-        if least is not None and least > 0:
-            low, high = min(m0, y0 / least - m1 * (1 / least - 1)), max(m1, y1 / least - m0 * (1 / least - 1))
-        elif least is not None:
-            low, high = -np.inf, np.inf
-        return cls(y1 - y0, high - low, 2 * max(high - m0, m1 - low), 2 * max(high - y0, y1 - low))

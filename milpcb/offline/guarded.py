@@ -205,11 +205,11 @@ class NoWorseThan:
         ways, scores = reference.ways, self.outcome.by(reference.actions)
         difference = scores.gains - self.base()[:, None]
         playable = [(s, k) for s, k in np.argwhere(ways.playable).tolist() if difference[ways.stratum == s, k].any()]
-        means = {(s, k): Mean(difference[:, k] * (ways.stratum == s), scores.weight, np.inf) for s, k in playable}
+        means = {(s, k): Mean(difference[:, k] * (ways.stratum == s), scores.weight) for s, k in playable}
         if not means or not self.enough_events:
             return self.margin >= 0 and self.enough_events
         level = 1 - 2 * (1 - self.confidence) / len(means)
-        ends = estimates(means, "normal", level, seed=0, group=scores.log.group)
+        ends = estimates(means, level, scores.log.group)
         lower = sum(reference.lottery[s, k] * end.lower for (s, k), end in ends.items())
         return bool(lower >= -self.margin)
 

@@ -103,8 +103,7 @@ class Scores:
 
     def mean(self, numbers: Floats, level: float = 0.95) -> IntervalEstimate:
         """Return the weighted mean of ``numbers`` (n,) of the rows, with a normal interval."""
-        own = Mean(numbers, self.weight, np.inf)
-        return estimates({0: own}, "normal", level, seed=0, group=self.log.group)[0]
+        return estimates({0: Mean(numbers, self.weight)}, level, self.log.group)[0]
 
     def columns(self, actions: Sequence[str]) -> Ints:
         """Return the columns (K,) of the table that belong to ``actions``, by name; raises InputError on others."""

@@ -1,17 +1,16 @@
-"""Values of fixed and drawn policies, and of logs of learners; each kind of interval by its definition."""
+"""Values of fixed and drawn policies, and of logs of learners, by their definitions."""
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy.stats import norm
-from sklearn.linear_model import LinearRegression
 
 from milpcb.errors import InputError
 from milpcb.offline import evaluate, read_log, scores
+from milpcb.offline.compressed import EntryRanges
 from milpcb.offline.evaluate import FORGETS, adapted
-from milpcb.offline.evaluation import EntryRanges
-from milpcb.offline.intervals import INTERVALS, IntervalEstimate
+from milpcb.offline.intervals import IntervalEstimate
 from policies import DecisionTrees
 from tests.offline.cases import best, close, mean_of
 
@@ -115,11 +114,10 @@ def test_a_policy_that_draws_its_actions_has_the_mean_of_the_mixed_scores(table)
     assert found.leaves == ()
 
 
-@pytest.mark.parametrize("interval", ["normal", "bootstrap", "bernstein"])
-def test_probabilities_of_0_and_1_are_the_actions_themselves(interval, table):
+def test_probabilities_of_0_and_1_are_the_actions_themselves(table):
     """All numbers are those of the deterministic policy, to the last digits."""
     played = np.arange(N) % 3
-    one, other = (evaluate(table, policy, interval=interval) for policy in (played, np.eye(3)[played]))
+    one, other = (evaluate(table, policy) for policy in (played, np.eye(3)[played]))
     assert (one.value, one.gain, one.gain_over) == (other.value, other.gain, other.gain_over)
 
 
@@ -144,70 +142,13 @@ def test_weights_repeat_rows():
     assert value.standard_error > evaluate(again, np.repeat(assigned, weight)).value.standard_error
 
 
-def test_the_bootstrap_is_the_studentised_one():
-    """Resamples by a loop give the same quantiles, up to the draws; the ends follow the skewness."""
-    rng = np.random.default_rng(0)
-    numbers = rng.exponential(size=(60, 1))
-    low, high = INTERVALS["bootstrap"](numbers, np.ones(1), 0.9, 0)
-    ratios = []
-    for _ in range(4000):
-        again = rng.choice(numbers[:, 0], size=60)
-        ratios.append((again.mean() - numbers.mean()) / (again.std() / np.sqrt(59)))
-    error = numbers.std(ddof=1) / np.sqrt(60)
-    ends = numbers.mean() - np.quantile(ratios, [0.95, 0.05]) * error
-    assert low[0] == pytest.approx(ends[0], abs=0.03)
-    assert high[0] == pytest.approx(ends[1], abs=0.03)
-    assert high[0] - numbers.mean() > numbers.mean() - low[0]
-
-
-def test_bernstein_is_the_theorem():
-    """Maurer and Pontil's bound, by hand, for rewards in [0, 1] and propensities of 1 / 3."""
-    log = drawn(reward=(drawn().outcome > 0).astype(float))
-    found = evaluate(scores(log, "ips"), np.zeros(N, int), interval="bernstein", level=0.9, outcome_range=(0, 1)).value
-    entries = np.where(log.action == 0, log.outcome * 3, 0.0)
-    confidence = np.log(4 / 0.1)
-    reach = np.sqrt(2 * entries.var(ddof=1) * confidence / N) + 7 * 3 * confidence / (3 * (N - 1))
-    assert (found.lower, found.upper) == pytest.approx((entries.mean() - reach, entries.mean() + reach))
-
-
-@pytest.mark.parametrize("method", ["ips", "snips", "dr", "dm"])
-@pytest.mark.parametrize("kind", ["reward", "cost"])
-def test_ranges_hold_what_can_happen(method, kind):
-    """No entry and no difference is out of its range, whatever the outcomes in theirs."""
-    rng = np.random.default_rng(1)
-    y = rng.uniform(-1, 3, size=N)
-    found = scores(
-        drawn(**{"reward": None, kind: y}), method, model_outcome=LinearRegression(), treatment_cost=[0, 1, 2]
-    )
-    ranges = EntryRanges.of(found, (-1, 3))
-    assert ranges.outcome == 4 + 2
-    assert np.ptp(found.table) <= ranges.entry
-    for k in range(3):
-        assert 2 * np.abs(found.table[:, k] - found.logged).max() <= ranges.over_logged
-    predicted = [found.regression.min(), found.regression.max()]
-    outcomes = [-1 - 2 * (kind == "reward"), 3 + 2 * (kind == "cost")]  # the dearest treatment costs 2
-    played = [m + 3 * (y - m) * (method != "dm") for m in predicted for y in outcomes]
-    assert ranges.entry == pytest.approx(np.ptp([*predicted, *played]))
-    assert ranges.difference == pytest.approx(2 * np.abs(np.subtract.outer([*predicted, *played], predicted)).max())
-
-
-def test_ranges_are_those_of_a_trial_whose_rare_action_is_rarer_than_min_propensity():
-    """Propensities of a trial are not raised, so its scores reach as far as they make them."""
-    action = np.arange(N) % 40 == 0
-    rare = read_log(np.zeros((N, 1)), action.astype(int), reward=action.astype(float), propensity=[0.996, 0.004])
-    found = scores(rare, "ips")
-    assert found.table.max() == pytest.approx(250)
-    assert EntryRanges.of(found, (0, 1)).entry == pytest.approx(250)
-
-
-def test_an_action_that_had_no_chance_has_no_range_but_other_intervals():
-    """A propensity of 0 where an action was not taken, and none are raised: only Bernstein's interval has no ends."""
-    chances = np.full((N, 3), 1 / 3)
-    chances[0] = np.roll([0.5, 0.5, 0.0], drawn().action[0])
-    found = scores(drawn(propensity=chances), "snips", min_propensity=0.0, overlap="ignore")
-    normal, sure = (evaluate(found, np.zeros(N, int), interval=kind).value for kind in ("normal", "bernstein"))
-    assert close(normal, mean_of(found.table[:, 0]))
-    assert (sure.lower, sure.upper) == (-np.inf, np.inf)
+def test_ranges_hold_what_can_happen():
+    """Scores m + 1[a = k] (y - m) / e reach the ends of their range, and differences of two of a row theirs."""
+    known, played = [0.5, 2.0], [m + 3 * (y - m) for m in (0.5, 2.0) for y in (-1.0, 3.0)]
+    found = EntryRanges.between((-1.0, 3.0), (0.5, 2.0), 1 / 3)
+    assert found.entry == pytest.approx(np.ptp([*known, *played]))
+    assert found.difference == pytest.approx(2 * np.abs(np.subtract.outer([*known, *played], known)).max())
+    assert EntryRanges.between((0.0, 1.0), (0.0, 1.0), 0.0) == (np.inf, np.inf)
 
 
 def test_words_follow_the_intervals(table):

@@ -147,7 +147,7 @@ OF_VALUES: list[Case] = [
         )
     ),
     (lambda: evaluate(of_three(), {"a": 0.5, "b": 0.5, "d": 0.0}), "'d'"),
-    (lambda: evaluate(SCORES, TWO, outcome_range=(0, 0.5)), "outcome_range"),
+    (lambda: evaluate(SCORES, TWO, interval="bernstein"), "unknown interval"),
     (lambda: evaluate(scores(log(propensity="randomised"), "ips"), TWO, interval="adaptive"), "each action"),
     (lambda: evaluate(scores(log(), "ips"), LAW, interval="adaptive"), "does not draw"),
     (

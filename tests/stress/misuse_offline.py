@@ -114,10 +114,7 @@ def logs() -> Iterator[Case]:
     yield from calls("scores dr", offline.scores, {"log": log(), "method": "dr"}, model_outcome=models)
     right = {"scores": scored(), "policy": DONE}
     yield from calls("evaluate", offline.evaluate, right, "scores interval level in_sample",
-        policy=NO_ACTIONS | wrong(none=None), reference=but(USUAL["reference"], "none"),
-        outcome_range=USUAL["outcome_range"] | wrong(nan=(np.nan, 1.0)),
-    )  # fmt: skip
-    yield from calls("evaluate by bootstrap", offline.evaluate, {**right, "interval": "bootstrap"}, "seed")
+        policy=NO_ACTIONS | wrong(none=None), reference=but(USUAL["reference"], "none"))  # fmt: skip
     right["policy"] = open_oracle(TREES, X).minimise(scored().costs).policy
     yield from calls("evaluate a tree", offline.evaluate, right, contexts=but(TABLES, "none"))
     shares = USUAL["level"] | wrong(tiny=1e-9)
