@@ -16,7 +16,7 @@ from milpcb.offline import (
     scores,
     stability,
 )
-from milpcb.offline.restrictions import Question, keep, pareto, price_intervals, prices
+from milpcb.offline.restrictions import Question, gain_band, keep, pareto, prices
 from policies import DecisionTrees
 
 
@@ -76,11 +76,8 @@ def test_prices_fronts_and_oracles_read_frames_by_name(two):
     assert [point.a for point in pareto(question, swapped, -frame)] == [
         point.a for point in pareto(question, frame, -swapped)
     ]
-    found = [
-        price_intervals(question, table, best_reference(plain), restrictions, draws=20)[0] for table in (plain, turned)
-    ]
-    assert found[0].price == pytest.approx(found[1].price)
-    assert (found[0].lower, found[0].upper) == pytest.approx((found[1].lower, found[1].upper))
+    one, other = (gain_band(question, table, best_reference(plain), draws=20) for table in (plain, turned))
+    assert (one.reach, one.lower, one.upper) == pytest.approx((other.reach, other.lower, other.upper))
     free = Question(DecisionTrees(2, 1, thresholds=[[40, 60]]), X)
     assert free.oracle.value(swapped) == free.oracle.value(swapped.to_numpy())
     with pytest.raises(InputError, match=r"the actions of costs are .'wait', 'cure'."):

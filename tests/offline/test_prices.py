@@ -16,11 +16,9 @@ from milpcb.offline.restrictions import (
     Question,
     Under,
     Without,
-    alike,
     gain_band,
     keep,
     pareto,
-    price_intervals,
 )
 from milpcb.offline.restrictions import prices as priced
 from milpcb.oracles import open_oracle
@@ -29,7 +27,6 @@ from milpcb.oracles.search import SearchOracle
 from policies import DecisionTrees, Halfspaces, LinearRules, MonotoneRules, ThresholdRules
 from policies.trees.limits import context_counts
 from policies.trees.rule import DecisionTree, Split
-from tests.offline.cases import labelings
 
 
 @pytest.fixture
@@ -64,7 +61,7 @@ def test_a_restriction_that_nothing_keeps_has_an_infinite_price(rows):
 def test_a_search_that_cannot_hold_a_wish_is_a_question_for_a_solver(rows):
     """Scoring systems ask one where their search knows no such constraint; the price is the same by kind milp."""
     X, costs = rows
-    restrictions = [alike([(0, 3), (2, 5)], 10, 2), Under(parity(1, X[:, 0] > 0, 0.5), "parity")]
+    restrictions = [Under(never(1, rows=[0, 3]), "never there"), Under(parity(1, X[:, 0] > 0, 0.5), "parity")]
     for policies in (LinearRules(2, max_weight=1), ThresholdRules(2)):
         found = [priced(Question(policies, X, kind=kind), costs, restrictions) for kind in ("search", "milp")]
         assert [price.price for price in found[0]] == pytest.approx([price.price for price in found[1]])
@@ -77,9 +74,9 @@ def test_intervals_hold_the_price():
     log = read_log(X, action, reward=action * (X[:, 0] - 0.5) + draw.normal(size=200), propensity=[0.5, 0.5])
     found = scores(log, "ips")
     restrictions = [Without((0,)), keep(np.arange(200) % 2, np.ones(200, dtype=bool), 2)]
-    some, none = price_intervals(
-        Question(DecisionTrees(2, depth=1), X), found, best_reference(found), restrictions, draws=40
-    )
+    question = Question(DecisionTrees(2, depth=1), X)
+    band = gain_band(question, found, best_reference(found), draws=40)
+    some, none = priced(question, found.costs / 200, restrictions, band=band)
     assert 0 <= some.lower <= some.price <= some.upper
     assert none.price == np.inf
     assert np.isnan(none.lower)
@@ -169,18 +166,6 @@ def test_quantiles_of_a_first_question_become_the_cut_points_of_all_rows():
 N = 12
 GRID = np.column_stack([np.arange(N) % 4, np.arange(N) // 4]).astype(float)
 TREES = DecisionTrees(3, depth=2, thresholds=[[0.5, 1.5, 2.5], [0.5, 1.5]])
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_pairs_from_zip_are_held_in_both_directions(seed):
-    """The price is that of the list of pairs: the least cost over all policies that play alike, by listing them."""
-    costs = np.random.default_rng(seed).integers(0, 9, (N, 3)).astype(float)
-    trees = replace(TREES, depth=1)
-    one, other = np.arange(3), np.arange(3) + 5
-    (found,) = priced(Question(trees, GRID), costs, [alike(zip(one, other, strict=True), N, 3)])
-    every = labelings(trees, GRID)
-    totals = costs[np.arange(N), every].sum(axis=1)
-    assert found.price == pytest.approx(totals[(every[:, one] == every[:, other]).all(axis=1)].min() - totals.min())
 
 
 def test_generators_are_read_once_and_whole():

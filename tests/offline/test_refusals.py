@@ -25,7 +25,6 @@ from milpcb.offline.restrictions import (
     First,
     Monotone,
     Question,
-    alike,
     prices,
 )
 from policies import DecisionTrees, FiniteClass, ThresholdRules
@@ -198,7 +197,6 @@ OF_WISHES: list[Case] = [
     (lambda: price(First((0,)), TREES, milpcb.share_at_most(1, 0.3)), "under side constraints"),
     (lambda: price(Monotone({0: 1}), DecisionTrees(2, min_leaf_size=2)), "min_leaf_size"),
     (lambda: price(Monotone({0: 1}), FiniteClass([[0] * N, [1] * N], 2)), "rules of columns"),
-    (lambda: alike([(0, 1)] * 2000, 10, 2), "too many"),
     (lambda: price(First(()), DEEPER), "columns"),
 ]
 

@@ -180,21 +180,12 @@ def prices_and_fronts() -> Iterator[Case]:
     yield from restricted("keep", kept, "n_actions",
         labels=NO_NUMBERS | wrong(past=[7] * N, halves=[0.5] * N, table=np.zeros((N, 2))),
         rows=NO_NUMBERS | wrong(table=np.ones((N, 2)), numbers=np.arange(N)))  # fmt: skip
-    yield from restricted("alike", {"pairs": [(0, 1)], "n": N, "n_actions": 2}, "n_actions",
-        pairs=wrong(
-            none=None, number=3, text="ab", flat=[0, 1], past=[(0, N)], negative=[(-1, 0)], halves=[(0.5, 1)],
-            three=[(0, 1, 2)], words=[("a", "b")], nan=[(np.nan, 1)],
-        ),
-        n=WHOLE | wrong(zero=0, fewer=3))  # fmt: skip
     question = restricting.Question(TREES, X)
     front = {"question": question, "costs_a": INTEGERS, "costs_b": INTEGERS[:, ::-1]}
     yield from calls("pareto", restricting.pareto, front, "question costs_a costs_b most",
         corners=wrong(text="all", number=2, none=None))  # fmt: skip
     given = {"question": question, "scores": scored(), "reference": reference(), "draws": 20}
-    of_band = "question scores reference level draws seed"
-    yield from calls("gain_band", restricting.gain_band, given, of_band)
-    given["restrictions"] = one["restrictions"]
-    yield from calls("price_intervals", restricting.price_intervals, given, f"{of_band} restrictions")
+    yield from calls("gain_band", restricting.gain_band, given, "question scores reference level draws seed")
     banded = {"question": question, "costs": INTEGERS, "restrictions": one["restrictions"]}
     yield from calls("prices by a band", restricting.prices, banded, "question",
         band=wrong(text="b", number=3, the_scores=scored()))  # fmt: skip

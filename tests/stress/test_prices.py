@@ -19,10 +19,9 @@ from milpcb.offline.restrictions import (
     Option,
     Question,
     Without,
-    alike,
+    gain_band,
     keep,
     pareto,
-    price_intervals,
     prices,
 )
 from milpcb.oracles import open_oracle
@@ -63,8 +62,6 @@ def restrictions(question: Question, rng: np.random.Generator) -> Iterator[tuple
     yield Without((column,)), lambda policy, _: _blind(policy, grid, column)
     labels, here = rng.integers(0, K, len(X)), rng.random(len(X)) < 0.3
     yield keep(labels, here, K), lambda _, own: bool((own == labels)[here].all())
-    pairs = [tuple(rng.choice(len(X), 2, replace=False).tolist()) for _ in range(2)]
-    yield alike(pairs, len(X), K), lambda _, own: all(own[one] == own[other] for one, other in pairs)
     sign = int(rng.choice([-1, 1]))
     yield Monotone({column: sign}), lambda policy, _: _ordered(policy, grid, column, sign)
     if isinstance(question.policies, DecisionTrees):
@@ -162,10 +159,10 @@ def intervals(number: int, n: int = 500) -> bool:
     action = rng.integers(0, 2, size=n)
     reward = action * _effect(X) + rng.normal(size=n)
     found = scores(read_log(X, action, reward=reward, propensity=[0.5, 0.5]), "ips")
-    trees = DecisionTrees(2, depth=2)
-    options: dict[str, Any] = {"draws": 60, "seed": number}
-    restriction = Without((0,))
-    price = price_intervals(Question(trees, X), found, best_reference(found), [restriction], **options)[0]
+    trees, restriction = DecisionTrees(2, depth=2), Without((0,))
+    question = Question(trees, X)
+    band = gain_band(question, found, best_reference(found), draws=60, seed=number)
+    price = prices(question, found.costs / n, [restriction], band=band)[0]
     costs = np.column_stack([np.zeros(len(everyone)), -_effect(everyone)]) / len(everyone)
     truth = prices(Question(trees, everyone), costs, [restriction])[0].price
     return price.lower <= truth + 1e-9 and truth <= price.upper + 1e-9

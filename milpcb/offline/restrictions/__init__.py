@@ -13,10 +13,9 @@ from milpcb.offline.restrictions.prices import (
     Price,
     gain_band,
     pareto,
-    price_intervals,
     prices,
 )
-from milpcb.offline.restrictions.restriction import First, Option, Restriction, Under, Without, alike, keep
+from milpcb.offline.restrictions.restriction import First, Option, Restriction, Under, Without, keep
 
 __all__ = [
     "First",
@@ -30,10 +29,8 @@ __all__ = [
     "Restriction",
     "Under",
     "Without",
-    "alike",
     "gain_band",
     "keep",
     "pareto",
-    "price_intervals",
     "prices",
 ]

@@ -52,8 +52,9 @@ def prices(
     ----------
     question : the class on n rows
     costs : (n, K), any sign; the columns of a data frame are matched by name where the class has names of actions
-    restrictions : ``Without``, ``Option``, ``Under``, ``keep``, ``alike``, ``Monotone``, ``First``
-    band : of a log whose scores are the costs, per row: prices get its ends
+    restrictions : ``Without``, ``Option``, ``Under``, ``keep``, ``Monotone``, ``First``
+    band : of a log, see ``gain_band``: prices get its ends, which hold for all restrictions at once. Costs are then
+        those of its scores per row, ``scores.costs / scores.weight.sum()``
     progress : called as ``progress(done, total)`` after each price
 
     Raises
@@ -62,7 +63,8 @@ def prices(
 
     """
     check_question(question)
-    restrictions, table = _listed(restrictions), question.oracle.read_costs(costs)
+    restrictions = several("restrictions", restrictions, Restriction, "restrictions such as Without((0,))")
+    table = question.oracle.read_costs(costs)
     of_class, found = question.best(table).value, list[Price]()
     if band is not None:
         instance("band", band, GainBand, "a GainBand, as gain_band makes it")
@@ -79,24 +81,6 @@ def prices(
         if progress is not None:
             progress(len(found), len(restrictions))
     return found
-
-
-def _listed(restrictions: Any) -> list[Restriction]:
-    return several("restrictions", restrictions, Restriction, "restrictions such as Without((0,))")
-
-
-def price_intervals(
-    question: Question, scores: Scores, reference: Reference, restrictions: Sequence[Restriction], **options: Any
-) -> list[Price]:
-    """Return prices by a log, in the unit of the outcome per row, with ends that hold for all restrictions at once.
-
-    The best policy of the class is worth in truth between the ends of the band, and so is the best of those that keep
-    a restriction; the price is between their differences, and not below 0. The ``options`` are level, draws, seed and
-    progress, of ``gain_band``; any reference is valid.
-    """
-    restrictions = _listed(restrictions)  # a wrong one before the band, which takes long
-    band, known = gain_band(question, scores, reference, **options), scores_on(question, scores)
-    return prices(question, known.costs / known.weight.sum(), restrictions, band=band)
 
 
 @dataclass(frozen=True, eq=False)

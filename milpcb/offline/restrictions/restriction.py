@@ -11,14 +11,11 @@ import numpy as np
 from milpcb.constraints import Constraint, LabelConstraint
 from milpcb.constraints.binding import EVERY_KIND, listed
 from milpcb.core.checks import index, number_array, several, whole, whole_array
-from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.offline.question import Best, Question, Restricted, best_or_none, explicit, with_options
 from milpcb.oracles.without import without_columns
 from milpcb.protocols import Policy
 from milpcb.types import Bools, Floats, Ints
-
-MOST_PAIRS = 2_000  # side constraints that a solver is handed
 
 
 class Restriction(ABC):
@@ -103,27 +100,6 @@ def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> 
         raise InputError(f"labels to keep must be numbers of actions 0..{n_actions - 1}, one a row")
     others = here[:, None] & (labels[:, None] != np.arange(n_actions))
     return Under((LabelConstraint(others.astype(float), 0.0, name),), name)
-
-
-def alike(pairs: Sequence[tuple[int, int]], n: int, n_actions: int, name: str = "treat pairs alike") -> Under:
-    """Return the restriction that both rows of each pair get the same action; there are ``n`` rows."""
-    found = several("pairs", pairs, (tuple, list, np.ndarray), "pairs of rows")
-    if not all(len(pair) == 2 for pair in found):
-        raise InputError(f"pairs must be a list of pairs of rows, got {shown(found)}")
-    both = [*((one, other) for one, other in found), *((other, one) for one, other in found)]
-    n, K = whole("n", n, 1), whole("n_actions", n_actions, 2)
-    if len(both) * (K - 1) > MOST_PAIRS:
-        raise InputError(
-            f"{spaced(len(both))} pairs of rows are too many side constraints for a solver; take fewer rows"
-        )
-    rules = []
-    for one, other in both:  # the first row gets no higher action than the second
-        for least in range(1, K):
-            weights = np.zeros((n, K))
-            weights[index("a row of a pair", one, n), least:] += 1.0
-            weights[index("a row of a pair", other, n), least:] -= 1.0
-            rules.append(LabelConstraint(weights, 0.0, name))
-    return Under(tuple(rules), name)
 
 
 @dataclass(frozen=True)
