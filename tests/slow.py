@@ -54,7 +54,7 @@ SLOW = {
     "tests/solvers/test_solvers.py::test_a_reached_gap_is_a_proof": "every solver, until a gap is reached",
     "tests/solvers/test_solvers.py::test_every_query_gets_the_time_limit_anew": "time limits that are reached",
     "tests/solvers/test_solvers.py::test_a_program_beyond_the_free_licence_is_one_line": "large programs",
-    "tests/logs/test_one_pass.py": "logs of many files, interrupted",
+    "tests/logs/test_one_pass.py": "logs of many files",
     "tests/policies/test_trees_roots.py": "searches under limits by several routes",
     "tests/policies/test_trees_compiled.py": "kernels counted in processes of their own",
     "tests/policies/test_memory.py": "what is kept of large tables",

@@ -64,10 +64,6 @@ NOTED = 1e9  # bytes
     default=None,
     help="Add up the rows and never hold them, or hold them  [default: one pass beyond 100 million values].",
 )
-@click.option("--model-rows", default=100_000, show_default=True, help="Of one pass with --method dr: rows to fit to.")
-@click.option("--backend", default="serial", show_default=True, help="Of one pass: serial, processes or dask.")
-@click.option("--workers", type=int, help="Of one pass: how many processes or Dask workers add up files.")
-@click.option("--scheduler", metavar="ADDRESS", help="Of one pass: the Dask scheduler whose workers add up files.")
 @click.option("--out", "folder", type=PATH, required=True, help="Folder for policy and report.")
 @click.pass_context
 def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
@@ -93,7 +89,7 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     one_pass = given["one_pass"]
     if one_pass is None:  # where the log takes much memory
         one_pass = (is_files(log) or (log.is_file() and log.suffix == ".parquet")) and log_files(log).large
-    found = _in_one_pass(ctx, log, folder, given) if one_pass else _in_memory(ctx, log, given)
+    found = _in_one_pass(ctx, log, given) if one_pass else _in_memory(ctx, log, given)
     with step(err, "the page"):
         page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
     _print(found)
@@ -240,9 +236,8 @@ def _table(shown: PageTable) -> Table:
     return table
 
 
-def _in_one_pass(ctx: click.Context, log: Path, folder: Path, given: dict[str, Any]) -> Findings:
-    """Learn from the files of a log in one pass; what an interrupted pass has counted is left in the folder."""
-    from milpcb.logs.files import log_files, open_backend
+def _in_one_pass(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings:
+    from milpcb.logs.files import log_files
     from milpcb.logs.findings import Asked
     from milpcb.logs.learning import learn_in_one_pass, sample_of
 
@@ -267,7 +262,6 @@ def _in_one_pass(ctx: click.Context, log: Path, folder: Path, given: dict[str, A
         arguments += ["--method", "snips"]
         err.print("note: scores by --method snips; dr, by models that are fitted to a sample of the rows, takes longer")
     estimator = estimator_of(source, given, arguments, ctx.command)
-    backend = open_backend(given["backend"], given["workers"], given["scheduler"])
-    asked = ("level", "holdout", "seed", "model_rows", "unit")
+    asked = ("level", "holdout", "seed", "unit")
     questions = Asked(**{name: given[name] for name in asked})
-    return learn_in_one_pass(files, sample, estimator, questions, backend, folder, showing)
+    return learn_in_one_pass(files, sample, estimator, questions, showing)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -185,8 +184,7 @@ class RowModels:
     # cv, seed: number of folds, and what draws them
     cv: int
     seed: int
-    digest: str  # of what the models predict for the sample: others have another one
-    fits: Mapping[int, Fit] = field(repr=False)  # of each fold
+    fits: Mapping[int, Fit]  # of each fold
 
     def predict(self, frame: Any, values: Read, numbers: Ints) -> Floats:
         """Return the predictions (n, K) of rows with these ``numbers``, by models that have not seen them."""
@@ -223,6 +221,5 @@ def fit_row_models(
                 f"all rows of the sample with action '{name}' are in one fold; give more model_rows, or another cv"
             )
     fits = fits_by_fold(OUTCOME, sample, model, seed, fold, cv)
-    digest = blake2b(predicted(fits, sample.features, fold).tobytes(), digest_size=16).hexdigest()
     codes: Sequence[Any] = [alphabet(column) for column in features.values.values()]
-    return RowModels(features.names, tuple(codes), model is not None, cv, seed, digest, fits)
+    return RowModels(features.names, tuple(codes), model is not None, cv, seed, fits)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from math import nan
 from typing import Any
 
-from milpcb.estimators.layout import MODEL_ROWS
 from milpcb.logs.limits import Kept, Limit
 from milpcb.logs.sections import PageSection, Unit
 from milpcb.logs.source import ScoredRows, Source
@@ -42,7 +41,6 @@ class Asked:
     sensitive: tuple[str, ...] = ()  # columns that the first sheet names, read by the rule or not
     # what a score card calls columns and actions, pairs of their names and these words
     labels: tuple[tuple[str, str], ...] = ()
-    model_rows: int = MODEL_ROWS  # of one pass, to how many rows of the sample the models of the method "dr" are fitted
 
 
 @dataclass(frozen=True, eq=False)

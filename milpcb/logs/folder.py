@@ -10,7 +10,6 @@ from milpcb.core.files import contents, digest, remove, sealed, unsealed, write_
 from milpcb.core.text import escaped
 from milpcb.errors import InputError, RunError
 from milpcb.experiments.results.schemas import Learned, checked
-from milpcb.logs.files import KEPT, check_sums
 from milpcb.logs.findings import Findings
 from milpcb.logs.origin import ORIGIN, Origin
 from milpcb.logs.page import page
@@ -35,7 +34,7 @@ def check_folder(folder: Path) -> None:
     """Raise RunError unless the folder is new, empty, or as ``write`` left it, by the digests of its index."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise RunError(f"{folder} exists and is no folder; choose another with --out")
-    if not folder.is_dir() or not any(path.name != KEPT for path in folder.iterdir()):
+    if not folder.is_dir() or not any(folder.iterdir()):
         return
     written = _written(folder)
     if written is None:
@@ -60,9 +59,6 @@ def write(found: Findings, folder: Path, command: str) -> Path:
         _check_own(folder / stale, either)
         remove(folder / stale)
     _write_index(folder, now)
-    if found.files:
-        check_sums(folder / KEPT)
-        remove(folder / KEPT)
     return folder / PAGE
 
 

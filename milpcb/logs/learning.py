@@ -8,10 +8,9 @@ every n, for terms in the range seen, and it is wide: for trees of depth 2, L is
 three times as long as ordinary ones. Rows kept aside have ordinary ones.
 """
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,11 +19,10 @@ import numpy as np
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed, percent
 from milpcb.errors import InputError, clipped
-from milpcb.estimators.layout import Layout, RowCounter
+from milpcb.estimators.layout import MODEL_ROWS, Layout, RowCounter
 from milpcb.estimators.sample import Sample
-from milpcb.experiments.run.backends import Backend
 from milpcb.logs.curves import budget_section, front_section
-from milpcb.logs.files import FileCounter, KeptSums, LogFiles, Parts, Tick, count, named_columns, sampled
+from milpcb.logs.files import LogFiles, Tick, named_columns, sampled
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.limits import FEWEST, what_is_kept
 from milpcb.logs.origin import as_logged
@@ -34,11 +32,13 @@ from milpcb.logs.what_if import Reader, guaranteed_section, in_words, near_secti
 from milpcb.offline import Evaluation, Stability, State, best_reference, evaluate, inference, kept_aside, stability
 from milpcb.offline.compressed import CompressedLog, at_level, evaluate_sums
 from milpcb.offline.evaluation import over_best
+from milpcb.offline.hashing import uniforms
 from milpcb.offline.inference import SMALL
 from milpcb.offline.intervals import UNKNOWN
 from milpcb.offline.restrictions import Question, gain_band
+from milpcb.offline.sufficient_statistics import Statistics
 from milpcb.protocols import open_class
-from milpcb.types import Floats, Ints
+from milpcb.types import Bools, Floats, Ints
 
 MOST_PRICED = 200  # draws behind the intervals of prices
 
@@ -179,34 +179,53 @@ def sample_of(files: LogFiles, columns: Columns, tick: Tick) -> SampledLog:
     return SampledLog(sample, replace(source, columns=columns))
 
 
-def learn_in_one_pass(
-    files: LogFiles, found: SampledLog, estimator: Any, questions: Asked, backend: Backend, folder: Path, step: Step
-) -> Findings:
-    """Learn from sums over the files, of which ``folder`` may have the first; raises InputError with a damaged file."""
+def learn_in_one_pass(files: LogFiles, found: SampledLog, estimator: Any, questions: Asked, step: Step) -> Findings:
+    """Learn from sums over the files of a log; raises InputError with a damaged file."""
     if questions.holdout:
         real("holdout", questions.holdout, "between 0 and 1 (0.3 is usual)", lambda value: 0 < value < 1)
     source = found.source
     layout: Layout = estimator.layout(source.frame, source.log.actions)
     with step("models of the outcome, by the sample") if layout.scored else nullcontext():
-        counter = counter_of(files, found, layout, estimator, questions)
-        layout = counter.rows.layout
-    with step(f"adding up {fixed(sum(files.rows), 0)} rows of {fixed(len(files.paths), 0)} files") as tick:
-        parts = count(counter, files, backend, KeptSums(folder, counter, files), tick)
+        counter = counter_of(found, layout, estimator, questions)
+    with step(f"adding up {fixed(files.n, 0)} rows of {fixed(len(files.paths), 0)} files") as tick:
+        parts = added_up(files, counter, source.columns.missing, questions, tick)
     with step("the best rule"):
-        return _found(files, source, estimator, questions, layout, parts)
+        return _found(files, source, estimator, questions, counter.layout, parts)
 
 
-def counter_of(files: LogFiles, found: SampledLog, layout: Layout, estimator: Any, questions: Asked) -> FileCounter:
-    """Return what is counted of each file; models of outcomes are fitted to rows that are not kept aside."""
+def counter_of(found: SampledLog, layout: Layout, estimator: Any, questions: Asked) -> RowCounter:
+    """Return how rows are counted; models of outcomes are fitted to rows that are not kept aside."""
     asked = found.source.columns
     columns = named_columns(asked).by(layout.actions, listed=bool(asked.actions))
-    starts, rows = (0, *accumulate(files.rows[:-1])), RowCounter(layout, columns, estimator.min_propensity)
-    place = FileCounter(rows, starts, questions.holdout, questions.seed, asked.missing)
-    aside = place.sampled_aside(found.sample.numbers)
-    return replace(place, rows=estimator.row_counter(layout, found.sample, columns, questions.model_rows, aside))
+    counter: RowCounter = estimator.row_counter(
+        layout, found.sample, columns, MODEL_ROWS, aside_in_pass(found.sample.numbers, questions)
+    )
+    return counter
 
 
-def _found(files: LogFiles, source: Source, estimator: Any, questions: Asked, layout: Layout, parts: Parts) -> Findings:
+def added_up(
+    files: LogFiles, counter: RowCounter, marks: Sequence[str], questions: Asked, tick: Tick
+) -> list[Statistics]:
+    """Return the sums over the rows to learn from, and over those kept aside if there are any."""
+    parts = [counter.layout.empty() for _ in range(2 if questions.holdout else 1)]
+    for piece in files.pieces(counter.names, marks, tick):
+        with piece.named():
+            codes, known = counter.read(piece.frame, piece.number)
+        aside = aside_in_pass(piece.number + np.arange(len(piece.frame)), questions)
+        for sums, rows in zip(parts, (~aside, aside), strict=False):
+            counter.add(sums, np.ascontiguousarray(codes[:, rows]), known.part(rows))
+    return parts
+
+
+def aside_in_pass(numbers: Ints, questions: Asked) -> Bools:
+    """Return which rows (n,) of a log are kept aside in one pass: by a hash of their numbers in it."""
+    salt = np.uint64((questions.seed % 2**16) << 48)
+    return np.asarray(uniforms(salt | numbers.astype(np.uint64)) < questions.holdout)
+
+
+def _found(
+    files: LogFiles, source: Source, estimator: Any, questions: Asked, layout: Layout, parts: Sequence[Statistics]
+) -> Findings:
     columns, (learnt, *others) = source.columns, parts
     how = {"maximise": columns.maximise, "randomised": columns.randomised}
     estimator.fit_statistics(layout, learnt, **how)
@@ -249,7 +268,7 @@ def _words(files: LogFiles, source: Source, estimator: Any, questions: Asked, cl
     if estimator.method == "dr":
         scores = (
             "Doubly robust scores, with the propensities given: models of the outcome were fitted to at most "
-            f"{fixed(questions.model_rows, 0)} rows of the sample in {estimator.cv} folds, and none predicts a row "
+            f"{fixed(MODEL_ROWS, 0)} rows of the sample in {estimator.cv} folds, and none predicts a row "
             "that it was fitted to. Intervals take the models as given."
         )
     passed = (

@@ -1,7 +1,6 @@
-"""``milpcb learn`` adds up the files of a log in one pass: whoever adds, and however often it is interrupted."""
+"""``milpcb learn`` adds up the files of a log in one pass."""
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -10,21 +9,27 @@ import numpy as np
 import polars as pl
 import pytest
 
-from milpcb.errors import InputError, MilpcbError, RunError
+from milpcb.errors import InputError, MilpcbError
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.estimators.layout import Layout
-from milpcb.experiments.run.backends import Serial
 from milpcb.logs import files
-from milpcb.logs.files import FileCounter, KeptSums, LogFiles, count, is_files, log_files
+from milpcb.logs.files import is_files, log_files
 from milpcb.logs.findings import Asked, Findings
-from milpcb.logs.learning import claims_of, held_out_of, learn_in_one_pass, sample_of
-from milpcb.logs.learning import counter_of as of_files
+from milpcb.logs.learning import (
+    added_up,
+    aside_in_pass,
+    claims_of,
+    counter_of,
+    held_out_of,
+    learn_in_one_pass,
+    sample_of,
+)
 from milpcb.logs.source import Columns
 from milpcb.logs.words import sentences
 from milpcb.offline import IntervalEstimate, evaluate
 from milpcb.offline.hashing import folds_of
+from milpcb.offline.sufficient_statistics import Statistics
 from tests import learned
-from tests.refused import refused
 
 COLUMNS = Columns("done", "y", maximise=True, propensity=("p",))
 ASKED = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds", "4", "--one-pass"]
@@ -62,9 +67,9 @@ def fixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(fixed: Path, tmp_path_factory: pytest.TempPathFactory) -> Findings:
+def found(fixed: Path) -> Findings:
     """Return what is learnt from it."""
-    return learnt(fixed, tmp_path_factory.mktemp("found") / "out")
+    return learnt(fixed)
 
 
 def learner() -> LoggedPolicyTree:
@@ -72,21 +77,20 @@ def learner() -> LoggedPolicyTree:
     return LoggedPolicyTree(method="ips", thresholds=4)
 
 
-def counter_of(found: LogFiles, aside: float = 0.0, seed: int = 0) -> FileCounter:
-    """Return what is counted of files."""
+def summed(folder: Path, **asked: Any) -> tuple[Layout, list[Statistics]]:
+    """Return the cells of a log, and the sums over its rows."""
+    found, questions = log_files(folder), Asked(**asked)
     sample = sample_of(found, COLUMNS, lambda *_: None)
     layout: Layout = learner().layout(sample.source.frame, sample.source.log.actions)
-    return of_files(found, sample, layout, learner(), Asked(holdout=aside, seed=seed))
+    counter = counter_of(sample, layout, learner(), questions)
+    return layout, added_up(found, counter, (), questions, lambda *_: None)
 
 
-def learnt(folder: Path, out: Path, backend: Any = None, by: Any = None, **asked: Any) -> Findings:
+def learnt(folder: Path, by: Any = None, **asked: Any) -> Findings:
     """Learn from a folder."""
     found = log_files(folder)
     sample = sample_of(found, COLUMNS, lambda *_: None)
-    backend = backend or Serial()
-    return learn_in_one_pass(
-        found, sample, by or learner(), Asked(**asked), backend, out, lambda _: nullcontext(lambda *_: None)
-    )
+    return learn_in_one_pass(found, sample, by or learner(), Asked(**asked), lambda _: nullcontext(lambda *_: None))
 
 
 def assert_alike(one: IntervalEstimate, other: IntervalEstimate) -> None:
@@ -97,38 +101,6 @@ def assert_alike(one: IntervalEstimate, other: IntervalEstimate) -> None:
 def command(log: Path, out: Path, *options: str) -> str:
     """Run ``milpcb learn`` and return what it prints."""
     return str(learned.command("learn", str(log), *options, "--out", str(out)).output)
-
-
-class Backwards:
-    """A backend whose tasks finish in the opposite order."""
-
-    def map(self, work: Any, tasks: Any) -> Iterator[Any]:
-        """Yield every task with its result."""
-        yield from reversed(list(Serial().map(work, tasks)))
-
-
-class Interrupted:
-    """A backend that Ctrl-C ends after some files."""
-
-    def __init__(self, after: int) -> None:
-        self.after = after
-
-    def map(self, work: Any, tasks: Any) -> Iterator[Any]:
-        """Yield some results, then raise."""
-        yield from Serial().map(work, tasks[: self.after])
-        raise KeyboardInterrupt
-
-
-class Counting(Serial):
-    """A backend that keeps the names of the files that it is handed."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def map(self, work: Any, tasks: Any) -> Iterator[Any]:
-        """See Serial."""
-        self.names += [path.name for _, path in tasks]
-        yield from super().map(work, tasks)
 
 
 def test_claims_are_bernstein_s_for_all_rules_at_once(fixed: Path, found: Findings) -> None:
@@ -146,10 +118,10 @@ def test_claims_are_bernstein_s_for_all_rules_at_once(fixed: Path, found: Findin
     assert found.claims.most >= found.claims.gain.value
 
 
-def test_small_is_a_tenth_of_the_outcome_s_deviation(fixed: Path, tmp_path: Path) -> None:
+def test_small_is_a_tenth_of_the_outcome_s_deviation(fixed: Path) -> None:
     """As with rows in memory: what treatments cost makes no gain small."""
     by = LoggedPolicyTree(method="ips", thresholds=4, treatment_cost={"call": 1000.0})
-    claims = learnt(fixed, tmp_path / "out", by=by).claims
+    claims = learnt(fixed, by=by).claims
     assert claims.small == pytest.approx(0.1 * log_files(fixed).frame()["y"].std(ddof=0))
 
 
@@ -159,14 +131,14 @@ def test_rows_kept_aside_have_ordinary_intervals(fixed: Path, found: Findings) -
     X = whole.select("x", "z", "place")
     in_memory = learner().fit(X, whole["done"], reward=whole["y"], propensity=whole["p"].to_numpy())
     seen = evaluate(in_memory.scores_, found.estimator.policy_, contexts=X)
-    layout = counter_of(log_files(fixed)).rows.layout
-    summed = held_out_of(found.estimator, layout, found.learnt, 0.95)
+    layout, _ = summed(fixed)
+    own = held_out_of(found.estimator, layout, found.learnt, 0.95)
     for name in ("value", "gain", "logged", "reference_value"):
-        assert_alike(getattr(summed, name), getattr(seen, name))
+        assert_alike(getattr(own, name), getattr(seen, name))
     for name, value in seen.constants.items():
-        assert_alike(summed.constants[name], value)
-        assert_alike(summed.gain_over[name], seen.gain_over[name])
-    for one, other in zip(summed.leaves, seen.leaves, strict=True):
+        assert_alike(own.constants[name], value)
+        assert_alike(own.gain_over[name], seen.gain_over[name])
+    for one, other in zip(own.leaves, seen.leaves, strict=True):
         assert (one.part, one.name, one.share) == (other.part, other.name, pytest.approx(other.share))
         assert_alike(one.value, other.value)
         assert_alike(one.gain, other.gain)
@@ -174,7 +146,7 @@ def test_rows_kept_aside_have_ordinary_intervals(fixed: Path, found: Findings) -
 
 def test_no_rule_gains_more_than_what_is_claimed(fixed: Path, found: Findings) -> None:
     """Of other rules, drawn at random from the class, none has a gain whose interval ends beyond the most claimed."""
-    layout = counter_of(log_files(fixed)).rows.layout
+    layout, _ = summed(fixed)
     contexts, rng = layout.contexts(found.learnt.codes), np.random.default_rng(0)
     claims = claims_of(found.estimator, contexts, 0.95)
     each, best = np.log(4 / 0.05) + claims.log_size + np.log(3), found.learnt.best_action
@@ -190,91 +162,14 @@ def test_no_rule_gains_more_than_what_is_claimed(fixed: Path, found: Findings) -
         assert gain + np.sqrt(2 * each) * error + beyond <= claims.most + 1e-9
 
 
-def counted(counter: FileCounter, files: LogFiles, backend: Any = None) -> Any:
-    """Return the sums over files."""
-    return count(counter, files, backend or Serial(), None, lambda *_: None)
-
-
-@pytest.mark.parametrize("aside", [0.0, 0.3])
-def test_sums_are_the_same_to_the_last_bit_in_any_order(fixed: Path, aside: float) -> None:
-    """Files that finish in another order give the same bits, as does any number of files."""
-    every = log_files(fixed)
-    counter = counter_of(every, aside)
-    for n in (1, 2, 7):
-        some = LogFiles(every.name, every.paths[:n], every.rows[:n], every.columns)
-        for one, other in zip(*(counted(counter, some, by) for by in (Serial(), Backwards())), strict=True):
-            assert one.cells.tobytes() == other.cells.tobytes()
-            assert one.outcomes.tobytes() == other.outcomes.tobytes()
-
-
 def test_rows_kept_aside_are_drawn_by_their_place(fixed: Path) -> None:
     """About a share of the rows is kept aside, others with another seed; both parts together are the log."""
-    every = log_files(fixed)
-    both = [counted(counter_of(every, 0.3, seed), every) for seed in (0, 1)]
-    everything = counted(counter_of(every), every)[0]
+    both = [summed(fixed, holdout=0.3, seed=seed)[1] for seed in (0, 1)]
+    (everything,) = summed(fixed)[1]
     for kept, aside in both:
         assert np.array_equal((kept + aside).cells, everything.cells)  # whole scores: sums are exact
         assert 0.2 < len(aside) / len(everything) < 0.4
     assert not np.array_equal(both[0][1].cells, both[1][1].cells)
-
-
-@pytest.fixture(scope="module")
-def undisturbed(fixed: Path, tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    """Return what is learnt without an interruption, with rows kept aside."""
-    return learnt(fixed, tmp_path_factory.mktemp("undisturbed") / "out", holdout=0.3)
-
-
-@pytest.mark.parametrize("after", [1, 6])
-def test_an_interrupted_pass_goes_on_after_the_last_whole_file(
-    fixed: Path, undisturbed: Findings, tmp_path: Path, after: int
-) -> None:
-    """The files that were counted are not read again, and the sums are those of a pass that was not interrupted."""
-    with pytest.raises(KeyboardInterrupt):
-        learnt(fixed, tmp_path, Interrupted(after), holdout=0.3)
-    backend = Counting()
-    again = learnt(fixed, tmp_path, backend, holdout=0.3)
-    assert backend.names == [f"part{number}.parquet" for number in range(after, 7)]
-    assert np.array_equal(again.learnt.products, undisturbed.learnt.products)
-    assert str(again.estimator.policy_) == str(undisturbed.estimator.policy_)
-    assert again.held_out is not None
-    assert undisturbed.held_out is not None
-    assert again.held_out.value == undisturbed.held_out.value
-
-
-@pytest.mark.parametrize("changed", ["rows", "time", "a new file", "seed", "one byte"])
-def test_old_sums_are_not_used_for_anything_else(logs: Path, tmp_path: Path, changed: str) -> None:
-    """Where a file, the files, a setting or the kept sums have changed, the pass begins anew."""
-    out = tmp_path / "out"
-    with pytest.raises(KeyboardInterrupt):
-        learnt(logs, out, Interrupted(3), holdout=0.3)
-    if changed == "rows":
-        rows(80, 99).write_parquet(logs / "part1.parquet")
-    elif changed == "time":
-        os.utime(logs / "part1.parquet", ns=(1, 1))
-    elif changed == "a new file":
-        rows(30, 98).write_parquet(logs / "part00.parquet")
-    elif changed == "one byte":
-        kept = out / "counted.json"
-        content = kept.read_bytes()
-        kept.write_bytes(content.replace(b"AA", b"AB", 1))
-    backend, asked = Counting(), {"holdout": 0.3, "seed": int(changed == "seed")}
-    if changed == "one byte":
-        with pytest.raises(RunError, match=r"counted\.json is not as milpcb learn wrote it"):
-            learnt(logs, out, backend, **asked)
-    else:
-        learnt(logs, out, backend, **asked)
-    assert len(backend.names) == len(log_files(logs).paths)
-
-
-def test_kept_sums_of_other_tables_are_not_used(fixed: Path, tmp_path: Path) -> None:
-    """Sums that are too few for the cells, under a seal that fits, are not read."""
-    found = log_files(fixed)
-    counter = counter_of(found)
-    kept = KeptSums(tmp_path, counter, found)
-    sums = counter.rows.layout.empty()
-    sums.cells = sums.cells[:-1]
-    kept.keep(1, [sums])
-    assert kept.counted()[0] == 0
 
 
 def robust() -> LoggedPolicyTree:
@@ -282,9 +177,9 @@ def robust() -> LoggedPolicyTree:
     return LoggedPolicyTree(method="dr", thresholds=4, cv=3)
 
 
-def test_doubly_robust_scores_of_files_are_those_of_the_rows(fixed: Path, tmp_path: Path) -> None:
+def test_doubly_robust_scores_of_files_are_those_of_the_rows(fixed: Path) -> None:
     """Value and standard error over files are those of a fit in memory with the same folds; the page says how."""
-    found = learnt(fixed, tmp_path / "out", by=robust())
+    found = learnt(fixed, by=robust())
     frame = log_files(fixed).frame()
     X = frame.select("x", "z", "place")
     folds: Any = folds_of(np.arange(len(frame)), 3, 0)
@@ -296,72 +191,30 @@ def test_doubly_robust_scores_of_files_are_those_of_the_rows(fixed: Path, tmp_pa
     assert "at most 100\u202f000 rows of the sample in 3 folds" in " ".join(sentences(found))
 
 
-def test_models_are_not_fitted_to_rows_kept_aside(logs: Path, tmp_path: Path) -> None:
+def test_models_are_not_fitted_to_rows_kept_aside(logs: Path) -> None:
     """Absurd outcomes of the rows kept aside change what is learnt from the others by nothing."""
-    before = learnt(logs, tmp_path / "one", by=robust(), holdout=0.3)
-    found = log_files(logs)
-    counter, start = counter_of(found, 0.3), 0
-    for number, path in enumerate(found.paths):
+    asked = {"holdout": 0.3}
+    before, start = learnt(logs, robust(), **asked), 0
+    for path in log_files(logs).paths:
         frame = pl.read_parquet(path)
-        aside = counter.is_aside(number, np.arange(len(frame)))
-        assert (counter.sampled_aside(np.arange(start, start + len(frame))) == aside).all()
-        frame.with_columns(y=pl.when(pl.Series(aside)).then(1000.0).otherwise(pl.col("y"))).write_parquet(path)
+        aside = pl.Series(aside_in_pass(start + np.arange(len(frame)), Asked(**asked)))
+        frame.with_columns(y=pl.when(aside).then(1000.0).otherwise(pl.col("y"))).write_parquet(path)
         start += len(frame)
-    after = learnt(logs, tmp_path / "other", by=robust(), holdout=0.3)
+    after = learnt(logs, robust(), **asked)
     assert np.array_equal(before.learnt.scores, after.learnt.scores)
-    assert before.aside is not None
-    assert after.aside is not None
     assert not np.array_equal(before.aside.scores, after.aside.scores)
-
-
-def test_an_interrupted_pass_with_models_goes_on(fixed: Path, tmp_path: Path) -> None:
-    """The models that are fitted anew are the same ones, so sums of before are used; with other models they are not."""
-    whole = learnt(fixed, tmp_path / "other", by=robust())
-    for files_read, model_rows in ((4, 100_000), (7, 200)):
-        with pytest.raises(KeyboardInterrupt):
-            learnt(fixed, tmp_path / "out", Interrupted(3), by=robust())
-        backend = Counting()
-        again = learnt(fixed, tmp_path / "out", backend, by=robust(), model_rows=model_rows)
-        assert len(backend.names) == files_read
-        assert np.array_equal(again.learnt.products, whole.learnt.products) == (files_read == 4)
-        (tmp_path / "out/counted.json").unlink()
-
-
-def test_a_damaged_file_is_named_and_the_others_stay_counted(logs: Path, tmp_path: Path) -> None:
-    """One line names the file; once it is whole again, the pass goes on after the files before it."""
-    out, content = tmp_path / "out", (logs / "part4.parquet").read_bytes()
-    found, counter = log_files(logs), counter_of(log_files(logs))
-    kept = KeptSums(out, counter, found)
-    (logs / "part4.parquet").write_bytes(b"PAR1" + bytes(len(content) - 8) + content[-4:])
-    with pytest.raises(InputError, match=r"part4\.parquet is no Parquet file, or a damaged one"):
-        count(counter, found, Serial(), kept, lambda *_: None)
-    assert kept.counted()[0] == 4
-    refused(lambda: log_files(logs), "part4.parquet is no Parquet file")
-
-
-def test_an_error_of_a_worker_names_its_file(fixed: Path) -> None:
-    """A worker that dies ends in one line about the file."""
-
-    class Dying:
-        def map(self, work: Any, tasks: Any) -> Iterator[Any]:
-            del work
-            yield tasks[0], MemoryError("its worker died 3 times")
-
-    with pytest.raises(InputError, match=r"part0\.parquet could not be added up: its worker died 3 times"):
-        counted(counter_of(log_files(fixed)), log_files(fixed), Dying())
 
 
 @pytest.mark.usefixtures("sketches")
 @pytest.mark.parametrize("log", ["part[0-6].parquet", "."])
 def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log: str) -> None:
-    """A pattern and a folder are learnt from in one pass; the folder has page and policy, and no sums are left."""
+    """A pattern and a folder are learnt from in one pass; the folder has page and policy."""
     out = tmp_path / "out"
     assert "in the rows kept aside" in (
         printed := command(logs / log, out, *ASKED, "--holdout", "0.3", "--unit", "$").replace("\n", " ")
     )
     assert " $ " in printed
     assert {"report.html", "policy.json", "policy.sql"} <= {path.name for path in out.iterdir()}
-    assert not (out / "counted.json").exists()
     page = (out / "report.html").read_text()
     assert "this rule, rows kept aside" in page
     assert "read in one pass" in page
@@ -397,7 +250,6 @@ def test_large_logs_alone_are_read_in_one_pass_unasked(
         (["--method", "dm"], "method"),
         (["--thresholds", "all"], "every cut"),
         (["--holdout", "2"], "holdout"),
-        (["--backend", "none"], "none"),
     ],
 )
 def test_what_one_pass_cannot_know_is_refused(fixed: Path, tmp_path: Path, more: list[str], words: str) -> None:
@@ -412,6 +264,13 @@ def wrong_row(logs: Path, column: str, value: float | None) -> Path:
     frame = rows(60, 5)
     frame[53, column] = value
     frame.write_parquet(logs / "part5.parquet")
+    return logs
+
+
+def damaged(logs: Path) -> Path:
+    """Return the folder with a file of zeros between its marks."""
+    content = (logs / "part4.parquet").read_bytes()
+    (logs / "part4.parquet").write_bytes(b"PAR1" + bytes(len(content) - 8) + content[-4:])
     return logs
 
 
@@ -431,10 +290,8 @@ def sampled(folder: Path) -> None:
     ("ask", "words"),
     [
         (lambda logs, _: sampled(wrong_row(logs, "y", None)), r"part5\.parquet, after 50 rows: row 4: 'y' is missing"),
-        (
-            lambda logs, _: counter_of(log_files(logs)).of_file((5, wrong_row(logs, "x", 1e300) / "part5.parquet")),
-            r"part5\.parquet.*: column 'x' .* infinite or beyond",
-        ),
+        (lambda logs, _: sampled(wrong_row(logs, "x", 1e300)), r"part5\.parquet.*: column 'x' .* infinite or beyond"),
+        (lambda logs, out: command(damaged(logs), out, *ASKED), r"part4\.parquet is no Parquet file, or a damaged one"),
         (
             lambda logs, out: command(beside(logs, "a.csv") / "a.csv", out, *ASKED),
             r"a\.csv is no Parq.*scan_csv",
@@ -457,20 +314,9 @@ def test_what_is_wrong_in_a_file_is_named_with_it(
         ask(logs, tmp_path / "out")
 
 
-def test_what_is_not_of_a_pass_is_not_replaced(logs: Path, tmp_path: Path) -> None:
-    """A file of somebody else under the name of the kept sums is left as it is, and named."""
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "counted.json").write_text("mine")
-    with pytest.raises(RunError, match=r"counted\.json is not as milpcb learn wrote it"):
-        command(logs, out, *ASKED)
-    assert (out / "counted.json").read_text() == "mine"
-
-
 def test_a_folder_is_files_only_where_it_holds_parquet(logs: Path, tmp_path: Path) -> None:
     """A run directory is none, nor is a file; a pattern is."""
     assert is_files(logs)
     assert is_files(tmp_path / "*.parquet")
     assert not is_files(tmp_path)
     assert not is_files(logs / "part0.parquet")
-    assert files.open_backend("serial", None, None) is not None

@@ -109,10 +109,8 @@ SavedState = table(  # the learner checks its own state
 )
 KeptCosts = table(key=Key, data=Any)  # costs/KEY.json: the environment checks its own data
 
-# learned.json and counted.json, in a folder of ``milpcb learn``: digests of the files there; sums over files of a log,
-# those to learn from and those kept aside, as base64.
+# learned.json, in a folder of ``milpcb learn``: digests of the files there.
 Learned = table(written=Annotated[dict[Text, Annotated[list[Digest], Field(max_length=100)]], Field(max_length=100)])
-KeptSums = table(of=Digest, files=Round, sums=several(str, 1, 2))
 
 # config.toml, as far as pages and figures read it.
 Section = table(closed=False, name=NotRequired[Text], label=NotRequired[Text])
