@@ -17,7 +17,6 @@ from rich.table import Table
 from milpcb.commands.class_options import ESTIMATORS, action_of, estimator_of, split
 from milpcb.commands.console import PATH, err, out, step
 from milpcb.commands.log import RowsOption, columns_of, needs_rows, several, source_of, source_options
-from milpcb.core.checks import real
 from milpcb.core.decimals import fixed
 from milpcb.core.files import contents
 from milpcb.errors import InputError, UnknownNameError, shown
@@ -46,8 +45,7 @@ NOTED = 1e9  # bytes
 @several("--no-worse", metavar="LIMIT", help="Limit on another outcome, kept with confidence: 'ill at most today'.")
 @several("--monotone", metavar="COLUMN=more", help="The action never goes down as the column grows; =less: never up.")
 @needs_rows("--front", default="", metavar="OUTCOME", help="The best rules for two outcomes at once, as in 'ill less'.")
-@several("--what-if", metavar="RESTRICTION", help="What a change of the rule would cost, as in 'without age'.")
-@needs_rows("--near", type=float, metavar="AMOUNT", help="Count rules at most so much worse  [default: by the band].")
+@several("--what-if", metavar="RESTRICTION", help="What a change of the rule would cost: 'without age', 'depth 1'.")
 @click.option("--missing-side", default="either", show_default=True, help="Of a missing number: yes, no or either.")
 @click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="A number, or the column that has it.")
 @needs_rows("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
@@ -84,8 +82,6 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
             f"--missing names what stands where nothing is known, as in NA,-999; write --missing-side {side} for the "
             "side"
         )
-    if given["near"] is not None:
-        real("--near", given["near"], "finite and not negative", lambda amount: amount >= 0)
     one_pass = given["one_pass"]
     if one_pass is None:  # where the log takes much memory
         one_pass = (is_files(log) or (log.is_file() and log.suffix == ".parquet")) and log_files(log).large
@@ -113,7 +109,7 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
         bounded = [*given["at_most"], *given["parity"], *limits, *(limit for limit in limits if limit.each)]
         for note in _thinned(estimator, source, several=len(bounded) > 1, budget=bool(given["at_most"])):
             err.print(f"note: {note}")
-    names = ("level", "draws", "resamples", "holdout", "seed", "unit", "sensitive", "front", "near")
+    names = ("level", "draws", "resamples", "holdout", "seed", "unit", "sensitive", "front")
     asked = {name: given[name] for name in names}
     asked |= {"labels": _labels(given["labels"], source), "limits": limits, "restrictions": given["what_if"]}
     questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
@@ -211,10 +207,9 @@ def _print(found: Findings) -> None:
     out.print(rules if found.state in (None, "target") else f"What looked best:\n{rules}")
     out.print()
     out.print(_table(worth_table(found)))
-    guaranteed, prices, near, front, *_ = page.evidence(found)
+    guaranteed, prices, _, front, *_ = page.evidence(found)
     sentences = [words.gain(found), *guaranteed.words]
     tables = [*(prices.tables if found.questions.restrictions else ()), *front.tables]
-    sentences += near.words[:3] if found.questions.near is not None else []
     if found.asked:
         tables.append(page.asked_table(found.asked))
     for sentence in sentences:

@@ -28,7 +28,7 @@ from milpcb.logs.limits import FEWEST, what_is_kept
 from milpcb.logs.origin import as_logged
 from milpcb.logs.sections import PageSection, Unit
 from milpcb.logs.source import Columns, ScoredRows, Source, make_source
-from milpcb.logs.what_if import Reader, guaranteed_section, in_words, near_section, of_numbers, what_if
+from milpcb.logs.what_if import guaranteed_section, in_words, near_section, of_numbers, what_if
 from milpcb.offline import Evaluation, Stability, State, best_reference, evaluate, inference, kept_aside, stability
 from milpcb.offline.compressed import CompressedLog, at_level, evaluate_sums
 from milpcb.offline.evaluation import over_best
@@ -52,8 +52,8 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
     numbers, aside = _split(source, questions)
     own_way = bool(questions.limits or estimator.monotone) or estimator.objective != "value"
-    if own_way and (questions.restrictions or questions.front or questions.near is not None):
-        asked = "--what-if is" if questions.restrictions else "--front is" if questions.front else "--near is"
+    if own_way and (questions.restrictions or questions.front):
+        asked = "--what-if is" if questions.restrictions else "--front is"
         raise InputError(f"{asked} for the rule that looks best; leave --no-worse, --monotone and --objective out")
     with step("what each action would have given") as tick:
         learnt = ScoredRows.of(source, estimator, numbers, tick)
@@ -122,15 +122,14 @@ def _with_sections(found: Findings, question: Question, step: Step) -> Findings:
         with step(f"the value against the budget of '{questions.budget}'") as tick:
             sections["budget"] = budget_section(found, tick)
     if not found.own_way:
-        reader = Reader(estimator, rows.frame, question, rows.source.table[rows.numbers], rows.scores.weight)
         with step("how sure prices are") as tick:
             how = dict[str, Any](level=questions.level, draws=min(questions.draws, MOST_PRICED), seed=questions.seed)
             how |= {"progress": tick}
             band = gain_band(question, rows.scores, found.reference, **how) if questions.draws else None
         with step("what it would cost to have it otherwise") as tick:
-            found = replace(found, prices=what_if(reader, rows.scores, band, questions.restrictions, tick))
+            found = replace(found, prices=what_if(found, question, band, tick))
         with step("the rules that do as well"):
-            sections["near"] = near_section(found, reader, band)
+            sections["near"] = near_section(found, question, band)
         if questions.front:
             with step("the front of two outcomes") as tick:
                 sections["front"] = front_section(found, question, tick)

@@ -1,39 +1,23 @@
 """Restrictions of ``milpcb learn --what-if`` with their prices, and other rules: as good, or guaranteed more."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy
-from dataclasses import fields, is_dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from milpcb.constraints import NamedConstraint, always, never, parity
 from milpcb.core.decimals import fixed, percent
 from milpcb.core.text import listed
-from milpcb.data.actions import place
-from milpcb.data.columns import Values
-from milpcb.data.conditions import holds
-from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.estimators.rows import joints_of
 from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageSection, PageTable, PageText, rule_text
-from milpcb.offline import Scores, restrictions
 from milpcb.offline.band import Progress
-from milpcb.offline.restrictions import GainBand, Price, Question, Under, prices
+from milpcb.offline.restrictions import GainBand, Option, Price, Question, Restriction, Without, prices
 from milpcb.oracles.near_best import NearBest, far_apart
 from milpcb.rng import child
 from milpcb.types import Ints
-
-FORMS = (
-    "without COLUMN, COLUMN first, COLUMN more, COLUMN less, depth 1, leaves 3, never ACTION where CONDITION, always "
-    "ACTION where CONDITION, keep COLUMN, keep COLUMN where CONDITION, alike COLUMN within SHARE"
-)
-SHORT = {"leaves": "max_leaves", "rules": "max_rules", "cuts": "max_cuts", "weight": "max_weight"}
 
 
 def columns_read(policy: Any) -> list[str]:
@@ -53,117 +37,43 @@ def of_numbers(printed: Any) -> Any:
     return replace(printed, names=type(printed.names)()) if hasattr(printed, "names") else printed
 
 
-class Reader:
-    """Reads restrictions for an estimator that was fitted to ``frame``, and the ``question`` of its fit.
-
-    ``table`` has all columns of the log in the same rows, ``weight`` (n,) how much each counts.
-    """
-
-    def __init__(
-        self, estimator: Any, frame: pl.DataFrame, question: Question, table: pl.DataFrame, weight: Any = None
-    ) -> None:
-        self.question, self._estimator, self._frame = question, estimator, frame
-        self._table, self._weight = table, weight
-        self._columns = estimator.policy_.names.columns
-        self._forms: list[tuple[str, Callable[..., Any]]] = [
-            (r"without (.+)", lambda text, name: restrictions.Without(self._places(name), text)),
-            (r"(.+) first", lambda text, name: restrictions.First(self._places(name), text)),
-            (r"(.+) (more|less)", self._monotone),
-            (r"(never|always) (.+) where (.+)", self._forced),
-            (r"keep (.+?)(?: where (.+))?", self._keep),
-            (r"alike (.+) within (\S+)", self._alike),
-            (r"(\w+) (\d+)", self._option),
-        ]
-
-    def restriction(self, text: str) -> Any:
-        """Return the restriction that a string describes; raises InputError, UnknownNameError."""
-        for form, make in self._forms:
-            found = re.fullmatch(form, text.strip())
-            if found:
-                return make(text.strip(), *found.groups())
-        raise InputError(f"cannot read --what-if '{text}': write one of {FORMS}")
-
-    def columns(self) -> list[str]:
-        """Return the names of the columns that the rule reads."""
-        return columns_read(self._estimator.policy_)
-
-    def usual(self) -> list[Any]:
-        """Return what people ask first: without each column that the rule reads, and with one depth or leaf less."""
-        policy: Any = self._estimator.policy_
-        found: list[Any] = [self.restriction(f"without {name}") for name in self.columns()]
-        policies: Any = self.question.policies
-        if not hasattr(policies, "max_leaves") or not hasattr(policies, "depth"):
-            return found
-        if policies.depth > 1:
-            found.append(restrictions.Option({"depth": policies.depth - 1}, f"depth {policies.depth - 1}"))
-        leaves = len(policy.leaf_actions)
-        if leaves > 2:
-            found.append(restrictions.Option({"max_leaves": leaves - 1}, f"leaves {leaves - 1}"))
-        return found
-
-    def _places(self, name: str) -> tuple[int, ...]:
-        found = tuple(place for place, column in enumerate(self._columns) if column.name == name)
-        if not found:
-            raise UnknownNameError("column of --what-if", name, dict.fromkeys(c.name for c in self._columns))
-        return found
-
-    @cached_property
-    def _values(self) -> dict[str, Values]:
-        return read_columns(self._frame, self._frame.columns, self._frame.columns)
-
-    def _monotone(self, text: str, name: str, way: str) -> restrictions.InOrder:
-        self._places(name)
-        return restrictions.InOrder(joints_of({name: way}, self._columns, self._values, self.question.rows), text)
-
-    def _forced(self, text: str, how: str, action: str, where: str) -> Under:
-        return self._under(text, [(never if how == "never" else always)(action, where)])
-
-    def _keep(self, text: str, column: str, where: str | None) -> Under:
-        if column not in self._table.columns:
-            raise UnknownNameError("column of --what-if", column, self._table.columns)
-        here = holds(where, self._values) if where else np.ones(len(self._frame), dtype=bool)
-        asked, actions = self._table[column].to_list(), self._actions
-        labels = np.zeros(len(asked), dtype=np.int64)
-        for row in np.flatnonzero(here).tolist():
-            if asked[row] is None:
-                raise InputError(f"--what-if '{text}': '{column}' names no action in some row; add a condition")
-            labels[row] = place(f"action in '{column}' of --what-if", asked[row], actions)
-        return restrictions.keep(labels, here, len(actions), text)
-
-    def _alike(self, text: str, column: str, share: str) -> Under:
-        try:
-            delta = float(share)
-        except ValueError as error:
-            raise InputError(f"cannot read --what-if '{text}': '{share}' is no number") from error
-        return self._under(text, [parity(action, column, delta) for action in self._actions])
-
-    def _option(self, text: str, name: str, number: str) -> restrictions.Option:
-        policies, option = self.question.policies, SHORT.get(name, name)
-        known: set[str] = {field.name for field in fields(policies)} if is_dataclass(policies) else set()
-        if option not in known:
-            raise InputError(f"cannot read --what-if '{text}': '{name}' is no option of the class; or {FORMS}")
-        return restrictions.Option({option: int(number)}, text)
-
-    def _under(self, text: str, rules: Sequence[NamedConstraint]) -> Under:
-        other = copy(self._estimator)
-        other.constraints = list(rules)
-        return Under(tuple(other.problem(self._frame, self._weight).constraints), text)
-
-    @property
-    def _actions(self) -> list[str]:
-        return [str(action) for action in self._estimator.actions_.tolist()]
+def restriction_of(text: str, question: Question, printed: Any) -> Restriction:
+    """Return the restriction that a string describes, of the class of a printed policy; raises InputError."""
+    if found := re.fullmatch(r"without (.+)", text.strip()):
+        columns = printed.names.columns
+        places = tuple(place for place, column in enumerate(columns) if column.name == found[1])
+        if not places:
+            raise UnknownNameError("column of --what-if", found[1], dict.fromkeys(each.name for each in columns))
+        return Without(places, text.strip())
+    name, _, number = text.strip().partition(" ")
+    option = next((option for option in (name, f"max_{name}") if hasattr(question.policies, option)), "")
+    if not option or not number.isdecimal():
+        raise InputError(
+            f"cannot read --what-if '{text}': write without COLUMN, or an option of the class and an integer, as in "
+            "depth 1; for other restrictions learn twice, with and without --never, --parity or --monotone"
+        )
+    return Option({option: int(number)}, text.strip())
 
 
-def what_if(
-    reader: Reader, scores: Scores, band: GainBand | None, texts: Sequence[str], progress: Progress | None = None
-) -> tuple[Price, ...]:
-    """Return the price per row of each restriction; by a band with intervals, and also of what people ask first."""
-    asked = [reader.restriction(text) for text in texts]
+def usual_restrictions(question: Question, printed: Any) -> list[Restriction]:
+    """Return the restrictions to be without each column that a rule reads, and to have one depth or leaf less."""
+    texts, policies = [f"without {name}" for name in columns_read(printed)], question.policies
+    if hasattr(policies, "depth") and hasattr(policies, "max_leaves"):
+        leaves = len(printed.leaf_actions)
+        texts += [f"depth {policies.depth - 1}"] if policies.depth > 1 else []
+        texts += [f"leaves {leaves - 1}"] if leaves > 2 else []
+    return [restriction_of(text, question, printed) for text in texts]
+
+
+def what_if(found: Findings, question: Question, band: GainBand | None, progress: Progress) -> tuple[Price, ...]:
+    """Return the price per row of each restriction asked for; by a band with intervals, and also of the usual ones."""
+    learnt: Any = found.learnt
+    printed, costs = found.estimator.policy_, learnt.scores.costs / learnt.scores.weight.sum()
+    asked = [restriction_of(text, question, printed) for text in found.questions.restrictions]
     names = {restriction.name for restriction in asked}
     if band is not None:
-        asked += [restriction for restriction in reader.usual() if restriction.name not in names]
-    costs = scores.costs / scores.weight.sum()
-    return tuple(prices(reader.question, costs, asked, band=band, progress=progress)) if asked else ()
+        asked += [each for each in usual_restrictions(question, printed) if each.name not in names]
+    return tuple(prices(question, costs, asked, band=band, progress=progress)) if asked else ()
 
 
 def price_section(found: Findings, missing: str) -> PageSection:
@@ -191,52 +101,33 @@ MOST_ROWS = 1_000  # that are looked at: what is played there, and on how many r
 MOST_UNLISTED = 2_000  # different rows up to which rules are counted that the class does not list itself
 
 
-def near_section(found: Findings, reader: Reader, band: GainBand | None) -> PageSection | None:
-    """Return how many rules are within ``--near`` per row or else within the band, and some; None without either."""
-    learnt: Any = found.learnt
-    scores, question, unit, slack = learnt.scores, reader.question, found.unit, found.questions.near
-    costs = scores.costs / scores.weight.sum()
-    if slack is not None:
-        near = question.oracle.near_best(costs, slack)
-        without = prices(question, costs, [reader.restriction(f"without {name}") for name in reader.columns()])
-        dear = {price.name for price in without if price.price > slack}
-        which, chance = f"of this kind look worth at most {unit.gain(slack)} less than the best of them", ""
-    elif band is not None:
-        near = question.oracle.near_best(band.floors[1], band.slack)
-        dear = {price.name for price in found.prices if price.lower > 0 or price.best is None}
-        level = percent(found.questions.level)
-        which = f"of this kind are not shown to be worse than the best of them ({level} confidence)"
-        chance = " These data do not distinguish them; which of them looks best may be chance."
-    else:
+def near_section(found: Findings, question: Question, band: GainBand | None) -> PageSection | None:
+    """Return how many rules are not shown to be worse than the best, and some of them; None without a band."""
+    if band is None:
         return None
-    n = question.oracle.n_contexts
+    near, n = question.oracle.near_best(band.floors[1], band.slack), question.oracle.n_contexts
     rows = np.arange(n) if n <= MOST_ROWS else np.sort(child(0, "logs", "near").choice(n, MOST_ROWS, replace=False))
-    contested = int((near.played(rows).sum(axis=1) > 1).sum())
-    needed = [f"'{name}'" for name in reader.columns() if f"without {name}" in dear]
+    dear = {price.name for price in found.prices if price.lower > 0 or price.best is None}
+    needed = [f"'{name}'" for name in columns_read(found.estimator.policy_) if f"without {name}" in dear]
+    read = f"All of them read {listed(needed)}." if needed else "No column is read by all of them."
+    contested, looked_at = int((near.played(rows).sum(axis=1) > 1).sum()), fixed(len(rows), 0)
+    differ = f"On {fixed(contested, 0)} of the {looked_at} rows compared they do not all play the same action."
+    sure = percent(found.questions.level)
+    which = f"of this kind are not shown to be worse than the best of them ({sure} confidence)"
     if not (near.listed or len(question.oracle.opened.contexts) <= MOST_UNLISTED):
         count = f"How many rules {which} was not counted, as the log has too many different rows."
-        return PageSection(NEAR, [count, _needed(needed), _contested(contested, len(rows))])
-    count = f"{'' if near.exact else 'More than '}{fixed(near.count, 0)} rules {which}.{chance}"
+        return PageSection(NEAR, [count, read, differ])
     if near.exact and near.count == 1:
-        count = f"No other rules {which}."
-    words, texts = [count, _needed(needed), _contested(contested, len(rows))], list(_beside(near, found, reader, rows))
-    if len(texts) < 2:
-        return PageSection(NEAR, words)
-    words.append("The rule that looks best, and those that differ most from it among the ones that look best:")
-    return PageSection(NEAR, words, texts=texts)
+        return PageSection(NEAR, [f"No other rules {which}."])
+    more = "" if near.exact else "More than "
+    count = f"{more}{fixed(near.count, 0)} rules {which}; which of them looks best may be chance."
+    beside = "The rule that looks best, and those that differ most from it among the ones that look best:"
+    return PageSection(NEAR, [count, read, differ, beside], texts=list(_beside(near, found, question, rows)))
 
 
-def _needed(names: Sequence[str]) -> str:
-    if not names:
-        return "No column is needed: whichever one is left out, some of these rules remain."
-    without = "it" if len(names) == 1 else "one of these"
-    return f"All of them read {listed(names)}: without {without} no rule does as well."
-
-
-def _beside(near: NearBest, found: Findings, reader: Reader, rows: Ints) -> Iterator[PageText]:
-    """Yield the rule that looks best, and those that differ most from it."""
+def _beside(near: NearBest, found: Findings, question: Question, rows: Ints) -> Iterator[PageText]:
     learnt: Any = found.learnt
-    scores, printed, contexts = learnt.scores, found.estimator.policy_, reader.question.rows
+    scores, printed, contexts = learnt.scores, found.estimator.policy_, question.rows
     rules = [of_numbers(printed), *islice(near.policies(), MOST_COMPARED)]
     labels = np.array([rule.predict(contexts[rows]) for rule in rules])
     for number, chosen in enumerate(far_apart(labels, SHOWN)):
@@ -248,34 +139,19 @@ def _beside(near: NearBest, found: Findings, reader: Reader, rows: Ints) -> Iter
         yield PageText(f"Rule {number + 1}", rule_text(rule), caption)
 
 
-def _contested(contested: int, looked_at: int) -> str:
-    seen = fixed(looked_at, 0)
-    if not contested:
-        return f"They agree on each of the {seen} rows compared."
-    if contested == looked_at:
-        return f"On each of the {seen} rows compared, some of them disagree."
-    share = percent(contested / looked_at, 1)
-    return f"They disagree on {fixed(contested, 0)} of the {seen} rows compared ({share})."
-
-
 def guaranteed_section(found: Findings) -> PageSection | None:
     """Return the rule by what is guaranteed beside the one that looks best; None where it went by estimates alone."""
     learnt: Any = found.learnt
     estimator, unit, level, draws = found.estimator, found.unit, found.questions.level, found.questions.draws
     if estimator.objective != "guaranteed" or not draws:
         return None
-    heading, frame, ends = "What is guaranteed, and what looks best", learnt.frame, estimator.lower_ends_
-    labels = [np.asarray(rule.predict(frame)) for rule in (estimator.policy_, estimator.by_value_)]
+    labels = [np.asarray(rule.predict(learnt.frame)) for rule in (estimator.policy_, estimator.by_value_)]
+    ends = estimator.lower_ends_
     (looks, own), (best, other) = ends.of(labels, level, draws)
     chosen = (
         f"The rule was chosen by what is guaranteed: it gains at least {unit.gain(own)} over {ends.reference.name} "
-        f"({percent(level)} confidence)."
+        f"({percent(level)} confidence), and looks like {unit.gain(looks)}."
     )
-    if (labels[0] == labels[1]).all():
-        return PageSection(heading, [chosen, "It is the rule that looks best, too."])
-    second = (
-        f"The rule that looks best is guaranteed to gain only {unit.gain(other)}, though its estimated gain is "
-        f"{unit.gain(best)} instead of {unit.gain(looks)}."
-    )
+    second = f"The rule that looks best is guaranteed {unit.gain(other)}, and looks like {unit.gain(best)}."
     text = PageText("The rule that looks best", rule_text(estimator.by_value_))
-    return PageSection(heading, [chosen, second], texts=[text])
+    return PageSection("What is guaranteed, and what looks best", [chosen, second], texts=[text])

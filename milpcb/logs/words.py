@@ -295,7 +295,7 @@ QUESTIONS = {
     "near": (
         f"Other rules are not counted{WITH}.",
         "which rules it can distinguish needs",
-        "Not asked (--draws 0): --near AMOUNT counts the rules that look worth so much less at most.",
+        "Not asked (--draws 0): how many rules are not shown to be worse.",
     ),
 }
 

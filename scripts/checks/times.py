@@ -57,7 +57,7 @@ def _log(rng: np.random.Generator, folder: Path) -> list[str]:
     asked += ["--draws", str(rng.choice([100, 400])), "--resamples", str(rng.choice([20, 60]))]
     asked += ["--randomised"] * int(rng.random() < 0.5)
     asked += [["--method", "ips"], ["--method", "snips"], [], []][int(rng.integers(0, 4))]
-    more = [["--at-most", "a1=0.3"], ["--what-if", "without x0", "--what-if", "x1 first"], ["--front", "z less"]]
+    more = [["--at-most", "a1=0.3"], ["--what-if", "without x0", "--what-if", "leaves 2"], ["--front", "z less"]]
     more += [["--budget", "a1"], ["--holdout", "0.3"], ["--no-worse", "z at most a0"], [], []]
     return asked + more[int(rng.integers(0, len(more)))]
 

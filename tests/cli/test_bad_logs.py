@@ -134,9 +134,6 @@ OF_OPTIONS = [
     (("--front", "z less", "--no-worse", "z at most today"), "--front is for the rule that looks best"),
     (("--what-if", "depth 13"), "depth must be"),
     (("--what-if", "without agee", "--monotone", "age=more"), "--what-if is for the rule that looks best"),
-    (("--near", "-0.1"), "--near must be finite and not negative, got -0.1"),
-    (("--near", "nan"), "--near must be finite and not negative, got nan"),
-    (("--near", "0.1", "--monotone", "age=more"), "--near is for the rule that looks best; leave --no-worse"),
     # labels and others
     (("--labels", "none.toml"), "cannot read --labels none.toml"),
     (("--labels", "wrong.toml"), "in wrong.toml 'agee'; did you mean 'age'?"),
