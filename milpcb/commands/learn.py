@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 from rich.table import Table
 
-from milpcb.commands.class_options import ESTIMATORS, action_of, estimator_of, split
+from milpcb.commands.class_options import ESTIMATORS, action_of, estimator_of
 from milpcb.commands.console import PATH, err, out, step
 from milpcb.commands.log import RowsOption, columns_of, needs_rows, several, source_of, source_options
 from milpcb.core.decimals import fixed
@@ -112,8 +112,8 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
     names = ("level", "draws", "resamples", "holdout", "seed", "unit", "sensitive", "front")
     asked = {name: given[name] for name in names}
     asked |= {"labels": _labels(given["labels"], source), "limits": limits, "restrictions": given["what_if"]}
-    questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
-    return find(source, estimator, questions, partial(step, err))
+    budget = None if given["budget"] is None else action_of(given["budget"], source)
+    return find(source, estimator, Asked(**asked, budget=budget), partial(step, err))
 
 
 def _read(log: Path, given: dict[str, Any], tick: Any) -> tuple[Source, tuple[Any, ...]]:
@@ -182,16 +182,6 @@ def _labels(path: Path | None, source: Source) -> tuple[tuple[str, str], ...]:
         if not isinstance(label, str) or not label.strip():
             raise InputError(f"{path}: the label of '{name}' must be a string, got {shown(label)}")
     return tuple(found.items())
-
-
-def _budget(source: Source, given: dict[str, Any]) -> str | None:
-    """Return the action of the curve: the one named, else one that is scarce or costs something; None for no curve."""
-    if given["budget"] is not None:
-        return action_of(given["budget"], source)
-    for text, action, _ in split((*given["at_most"], *given["treatment_cost"]), "=", source):
-        if text:
-            return action
-    return None
 
 
 def _print(found: Findings) -> None:

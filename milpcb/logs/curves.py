@@ -54,8 +54,8 @@ def budget_values(
         frame, scores = frame[rows], scores.take(rows)
     found, each = [], 1 - (1 - level) / len(SHARES)  # the union of so many errors
     other = copy(estimator)
+    free = [rule for rule in estimator.constraints if not (isinstance(rule, share_at_most) and rule.action == action)]
     for number, share in enumerate(SHARES):
-        free = (rule for rule in estimator.constraints if not _limits(rule, action))
         other.constraints = [*free, share_at_most(action, share)]
         with suppress(InfeasibleError):  # by the other limits
             problem = other.problem(frame, scores.weight)
@@ -65,15 +65,6 @@ def budget_values(
             found.append(BudgetValue(share, used, value, best_reference(scores, problem.constraints).value))
         progress(number + 1, len(SHARES))
     return tuple(found)
-
-
-def budget_limit(estimator: Any, action: str | None) -> float | None:
-    """Return the share that an estimator allows an action, None where it is not limited."""
-    return min((rule.share for rule in estimator.constraints if _limits(rule, action)), default=None)
-
-
-def _limits(rule: Any, action: str | None) -> bool:
-    return isinstance(rule, share_at_most) and rule.action == action
 
 
 def budget_section(found: Findings, progress: Tick) -> PageSection | None:
@@ -107,11 +98,6 @@ def _budget_drawing(found: Findings, points: tuple[BudgetValue, ...], title: str
     line = {"color": COLOURS[0], "marker": "o", "markersize": 5}
     axes.plot(shares, [v.value for v in values], label="rules learnt on other rows", **line)
     axes.plot(shares, [point.alike for point in points], "--", color=GREY, label="treating all alike")
-    if (limit := budget_limit(found.estimator, action)) is not None:
-        axes.axvline(limit, color=COLOURS[1], linewidth=1.2)
-        side = {"xytext": (4, -10)} if limit < shares[-1] / 2 else {"xytext": (-4, -10), "ha": "right"}
-        axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), **side,
-                      textcoords="offset points", color=COLOURS[1], fontsize=SMALL)  # fmt: skip
     axes.legend(fontsize=SMALL, frameon=False, loc="best")
     labelled(axes.xaxis, f"at most this share of the people gets '{action}'", percent)
     labelled(axes.yaxis, unit.words, unit.tick)

@@ -29,7 +29,6 @@ class Asked:
     draws: int = 1000
     resamples: int = 100
     budget: str | None = None  # name of the action whose share is limited in the curve of values; None for no curve
-    curve: bool = False  # whether the curve was asked for by name: it is drawn without evidence too then
     holdout: float = 0.0  # share (0..1) of the rows that are kept aside, and that nothing is learnt from
     seed: int = 0  # of everything that is drawn
     limits: tuple[Limit, ...] = ()  # on other outcomes, which the rule keeps with the confidence ``level``

@@ -52,9 +52,10 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
     numbers, aside = _split(source, questions)
     own_way = bool(questions.limits or estimator.monotone) or estimator.objective != "value"
-    if own_way and (questions.restrictions or questions.front):
-        asked = "--what-if is" if questions.restrictions else "--front is"
-        raise InputError(f"{asked} for the rule that looks best; leave --no-worse, --monotone and --objective out")
+    asked = {"--what-if": questions.restrictions, "--front": questions.front, "--budget": questions.budget}
+    if own_way and any(asked.values()):
+        option = next(option for option, given in asked.items() if given)
+        raise InputError(f"{option} is for the rule that looks best; leave --no-worse, --monotone and --objective out")
     with step("what each action would have given") as tick:
         learnt = ScoredRows.of(source, estimator, numbers, tick)
     if questions.limits:
@@ -115,10 +116,9 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
 def _with_sections(found: Findings, question: Question, step: Step) -> Findings:
     """Return the same with prices, and with the sections that were asked for."""
     rows: Any = found.learnt
-    questions, estimator = found.questions, found.estimator
+    questions = found.questions
     sections: dict[str, PageSection | None] = {"guaranteed": guaranteed_section(found)}
-    shown = questions.curve or (found.claims is not None and found.claims.state == State.TARGET)  # else it is of chance
-    if questions.budget is not None and shown and not questions.limits and not estimator.monotone:
+    if questions.budget is not None:
         with step(f"the value against the budget of '{questions.budget}'") as tick:
             sections["budget"] = budget_section(found, tick)
     if not found.own_way:

@@ -84,7 +84,6 @@ def test_without_an_effect_the_recommendation_leads(learnt, frame):
         "For the statistician",
     )
     assert "use the rule below" not in found.page
-    assert "The value against the budget" not in found.page
     assert "that keeps" not in found.page  # nothing was asked for that could be kept
     wanted = "Recommended: 'call' for everybody" if frame is SAME else "The rule that looked best stands below"
     assert wanted in " ".join(found.printed.split())
@@ -100,7 +99,6 @@ def test_under_a_budget_everything_is_over_one_reference(learnt):
     rates = r"rates of 'call' by region within 20 points of each other north [\d.]+ %, south [\d.]+ %: "
     assert re.search(rates, found.page)
     assert "It is proved that no rule of its class that keeps what was asked for" in found.page
-    assert "is not drawn" in found.page
 
 
 def test_rows_kept_aside_have_intervals(learnt):
@@ -115,7 +113,7 @@ def test_what_is_missing_says_why(learnt):
     """Claims, stability and limits that were not asked for are named with the option that asks for them."""
     found = learnt(EFFECT, *STUMP, *NO_CLAIMS)
     assert found.printed.startswith("Not asked: whether a rule is better than '")
-    for part in ("--draws 0", "--resamples 0", "--budget ACTION", "--at-most"):
+    for part in ("--draws 0", "--resamples", "--budget", "--at-most"):
         assert part in found.page
 
 
@@ -221,8 +219,7 @@ def test_a_rule_in_order_is_that_of_the_estimator(learnt):
     order = ("--features", "age,region", "--monotone", "age=less", "--thresholds", "3", "--at-most", "call=0.5")
     found = learnt(EFFECT, *TRIAL, *CLAIMS, *order)
     assert "never goes up in the order of the actions" in found.page
-    assert "Prices are not computed together with" in found.page
-    assert "is not drawn together with --monotone" in found.page
+    assert "Not computed together with --no-worse, --monotone" in found.page
     source: dict[str, object] = {}
     exec((found.folder / "policy.py").read_text(encoding="utf-8"), source)  # noqa: S102 - what milpcb wrote
     for region in ("north", "south"):
@@ -235,7 +232,6 @@ def test_a_limit_on_another_outcome(learnt):
     page = learnt(EFFECT, *TRIAL, *CLAIMS, "--depth", "1", "--no-worse", "angry at most letter + 0.3").page
     assert "'angry' at most 0.3 worse than always 'letter', with 95 % confidence" in page
     assert "kept; among all such people, with 95 % confidence" in page
-    assert "is not computed together with --no-worse" in page
     assert "in the rows that the rule was learnt from" in page
     for part in ("Expect about", "angry =", "angry <="):
         assert part not in page

@@ -10,7 +10,7 @@ import pytest
 
 from milpcb.estimators import LoggedPolicyTree, never, share_at_most
 from milpcb.logs import what_if as near
-from milpcb.logs.curves import SHARES, budget_limit, budget_values
+from milpcb.logs.curves import SHARES, budget_values
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
 from milpcb.logs.limits import Limit, limit_of
@@ -225,7 +225,6 @@ def test_each_budget_is_learnt_and_valued_on_other_rows():
     assert max(gains, key=abs) == max(gains)
     assert estimator.constraints == limits
     assert points[-1].used <= 1 - float((age > 75).mean()) + 0.03
-    assert (budget_limit(estimator, "call"), budget_limit(estimator, "letter")) == (0.2, None)
 
 
 # ------------------------------------------------------------------- stability
