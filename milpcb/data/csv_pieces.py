@@ -1,4 +1,4 @@
-"""CSV files read in chunks of whole rows, each checked: an error names its line, and nothing is guessed.
+"""The text of a CSV file, checked: rows of one width, quotes as the standard has them; an error names its line.
 
 Readers of tables disagree on what they forgive: too few values, a quote that is not closed, a quote inside a value. The
 separator is the sign that cuts all rows into as many values, or the one that a first line such as sep=; names.
@@ -9,98 +9,106 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
-from milpcb.types import Bools, Ints
 
-FIRST_BYTES = {
-    b"\x1f\x8b": "is compressed (gzip); unpack it first",
-    b"x\x01": "is compressed (zlib); unpack it first",
-    b"x\x9c": "is compressed (zlib); unpack it first",
-    b"x\xda": "is compressed (zlib); unpack it first",
-    b"\x28\xb5\x2f\xfd": "is compressed (zstd); unpack it first",
-    b"BZh": "is compressed (bzip2); unpack it first",
-    b"\xfd7zX": "is compressed (xz); unpack it first",
-    b"PK\x03\x04": "is a zip archive or a spreadsheet; save the table as CSV",
-    b"PAR1": "is a Parquet file; call it .parquet",
-    b"\xff\xfe": "is in UTF-16; save it as UTF-8",
-    b"\xfe\xff": "is in UTF-16; save it as UTF-8",
-}
 MARK = b"\xef\xbb\xbf"  # spreadsheets put it first
-BLOCK = 2**24  # bytes that are looked at together; no row is longer
 SEPARATORS = {b",": "','", b";": "';'", b"\t": "tabs", b"|": "'|'"}
 NAMED = re.compile(rb"\"?sep=([,;\t|])\"?\r?\n")  # a first line that is for a spreadsheet alone
 CODE = re.compile(r"[-+]?0[0-9]")  # what a number is not written with, and an area, a ward or an item is
+QUOTED = re.compile(rb'"[^"]*+"')
+BLANK = re.compile(rb'("[^"]*+")|(?<![^\n])\r?\n')  # a line without values, outside of quotes
+MOST_COLUMNS = 10_000
 
 Tick = Callable[[int, int], None]  # tick(done, total), in bytes
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Some rows of a CSV file, blank lines left out: their bytes, and the number of the line in which each begins."""
+class CsvText:
+    """Rows of one width, from line ``first`` of a file on; blank lines may stand between them."""
 
+    path: Path
     content: bytes
-    lines: Ints
     separator: bytes
+    first: int
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number of the line in which a row begins, and its values."""
-        text = io.StringIO(self.content.decode(), newline="")
-        yield from zip(self.lines.tolist(), csv.reader(text, delimiter=self.separator.decode()), strict=True)
+        """Yield the number of the line in which a row begins, and its values; raises InputError on a long value."""
+        reader, line = csv.reader(io.StringIO(self.content.decode(), newline=""), delimiter=self.separator.decode()), 0
+        try:
+            for values in reader:
+                if values:
+                    yield self.first + line, values
+                line = reader.line_num
+        except csv.Error as error:
+            most = spaced(csv.field_size_limit())
+            raise InputError(
+                f"{self.path}, line {self.first + line} has a value of more than {most} characters"
+            ) from error
+
+    @cached_property
+    def without_blanks(self) -> bytes:
+        """The rows without the blank lines."""
+        return BLANK.sub(rb"\1", self.content) if re.search(rb"(\A|\n)\r?\n", self.content) else self.content
+
+    def notes(self) -> Iterator[str]:
+        """Yield by which sign values are read as separated, where that is no comma."""
+        if self.separator != b",":
+            yield f"{self.path.name} is read as separated by {SEPARATORS[self.separator]}."
 
 
-def disguised(path: Path) -> str:
-    """Return what a file is that is called CSV and is none, by its first bytes; "" where it may be one."""
-    with path.open("rb") as file:
-        first = file.read(4)
-    return next((found for start, found in FIRST_BYTES.items() if first.startswith(start)), "")
-
-
-def pieces(path: Path, tick: Tick = lambda *_: None) -> Iterator[Piece]:
-    """Yield the rows of a CSV file in pieces, the header being the first row of the first; OSError as usual.
+def csv_text(path: Path) -> CsvText:
+    """Return the text of a CSV file, of which the first row is the header.
 
     Raises InputError, with the line: too many or few values, a quote that does not close at the end of its value, or is
     inside one, bytes that are not text, two signs that may separate its values.
     """
-    line, width, done, size = 1, 0, 0, path.stat().st_size
-    separator = b""
-    with path.open("rb") as file:
-        rest = file.read(len(MARK)).removeprefix(MARK)
-        if named := NAMED.match(rest + file.peek(16)):
-            separator, line = named[1], 2
-            file.readline()
-            rest = b""
-        while content := rest + (block := file.read(BLOCK)):
-            separator = separator or _separator(content, path)
-            scan = _Scan(content, path, line, separator)
-            end = scan.end if block else len(content)
-            if not end and len(content) > BLOCK:
-                scan.check_quotes(len(content))
-                raise InputError(f"{path}, line {line} is longer than {BLOCK // 2**20} MB; write a line for each row")
-            piece, width = scan.piece(end, width)
-            if len(piece.lines):
-                yield piece
-            rest = content[end:]
-            line += content.count(b"\n", 0, end)
-            done += end
-            tick(done, size)
+    try:
+        content = path.read_bytes().removeprefix(MARK)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    _check_text(path, content)
+    named = NAMED.match(content)
+    content = content[named.end() if named else 0 :]
+    separator = named[1] if named else _separator(path, content)
+    text = CsvText(path, content, separator, 2 if named else 1)
+    width = _width(content, 0, separator)
+    if width > MOST_COLUMNS:
+        raise InputError(f"{path} has more than {spaced(MOST_COLUMNS)} columns; leave some out")
+    if (end := _end(content, separator, width)) < len(content):
+        raise _fault(text, end, width)
+    return text
 
 
-def separated(path: Path, separator: bytes) -> Iterator[str]:
-    """Yield by which sign the values of a file are read as separated, where that is no comma."""
-    if separator != b",":
-        yield f"{path.name} is read as separated by {SEPARATORS[separator]}."
+def _row(separator: bytes, width: str) -> bytes:
+    """Return the pattern of a row: values, with as many more as ``width`` has as a repetition, and its end."""
+    sign = re.escape(separator)
+    value = rb'(?:"[^"]*+(?:""[^"]*+)*+"|[^"\r\n%b]*+)' % sign
+    return rb"%b(?:%b%b)%b(?:\r?\n|\Z)" % (value, sign, value, width.encode())
 
 
-def _separator(content: bytes, path: Path) -> bytes:
-    """Return the sign between the values of the first rows; raises InputError where two signs cut them all alike."""
-    widths = {sign: _Scan(content, path, 1, sign).widths() for sign in SEPARATORS}
-    cuts = [sign for sign, found in widths.items() if len(found) and found[0] > 1]
-    alike = [sign for sign in cuts if (widths[sign] == widths[sign][0]).all()]
+def _width(content: bytes, start: int, separator: bytes) -> int:
+    """Return how many values the first row from a place on has, 0 where it does not end well."""
+    found = re.compile(rb"(?:\r?\n)*+(%b)" % _row(separator, "*+")).match(content, start)
+    return 1 + QUOTED.sub(b"", found[1]).count(separator) if found else 0
+
+
+def _end(content: bytes, separator: bytes, width: int) -> int:
+    """Return where the rows of a width end that a text begins with."""
+    if not 0 < width <= MOST_COLUMNS:
+        return 0
+    found = re.match(rb"(?:%b|\r?\n)*+" % _row(separator, f"{{{width - 1}}}"), content)
+    return found.end() if found else 0
+
+
+def _separator(path: Path, content: bytes) -> bytes:
+    """Return the sign between the values; raises InputError where two signs cut all rows alike."""
+    widths = {sign: _width(content, 0, sign) for sign in SEPARATORS}
+    cuts = [sign for sign, width in widths.items() if width > 1]
+    alike = [sign for sign in cuts if _end(content, sign, widths[sign]) == len(content)]
     if len(alike) > 1:
         one, other = (SEPARATORS[sign] for sign in alike[:2])
         raise InputError(
@@ -109,113 +117,38 @@ def _separator(content: bytes, path: Path) -> bytes:
     return next(iter([*alike, *cuts]), b",")
 
 
-class _Scan:
-    """Where rows and values end in the bytes of some lines, of which the first is number ``line`` of a file."""
-
-    def __init__(self, content: bytes, path: Path, line: int, separator: bytes) -> None:
-        self._content, self._path, self._line, self._separator = content, path, line, separator
-        self._signs = np.frombuffer(content, dtype=np.uint8)
-        self._quotes = self._where(b'"')
-        feeds = self._where(b"\n")
-        self._ends = feeds[~self._inside(feeds)]
-        self.end = int(self._ends[-1]) + 1 if len(self._ends) else 0  # behind the last whole row
-
-    def piece(self, end: int, width: int) -> tuple[Piece, int]:
-        """Return the rows before ``end`` but blank ones, and how many values each has: ``width`` unless it is 0."""
-        self._check_text(end)
-        self.check_quotes(end)
-        starts, ends, blank = self._rows(end)
-        values, lines = self._values(starts, end)[~blank], self._line_of(starts)[~blank]
-        width = width or (int(values[0]) if len(values) else 0)
-        self._check_width(values, lines, width)
-        content = self._content[:end]
-        if blank.any():
-            kept = np.ones(end, dtype=bool)
-            for start, stop in zip(starts[blank], ends[blank], strict=True):
-                kept[start : stop + 1] = False
-            content = self._signs[:end][kept].tobytes()
-        return Piece(content, lines, self._separator), width
-
-    def widths(self) -> Ints:
-        """Return how many values each row has, blank ones left out; a row that is cut off counts if it is alone."""
-        end = self.end or len(self._content)
-        starts, _, blank = self._rows(end)
-        return self._values(starts, end)[~blank]
-
-    def _rows(self, end: int) -> tuple[Ints, Ints, Bools]:
-        ends = self._ends if end == self.end else np.append(self._ends, end)
-        starts = np.append(0, ends[:-1] + 1)[: len(ends)]
-        return starts, ends, (ends == starts) | ((ends == starts + 1) & (self._signs[starts] == ord("\r")))
-
-    def _values(self, starts: Ints, end: int) -> Ints:
-        signs = self._where(self._separator)
-        return np.asarray(1 + np.diff(np.searchsorted(signs[~self._inside(signs)], np.append(starts, end))))
-
-    def check_quotes(self, end: int) -> None:
-        """Raise InputError on the first quote before ``end`` that neither begins nor ends a value."""
-        quotes = self._quotes[: np.searchsorted(self._quotes, end)]
-        opening, closing = quotes[0::2], quotes[1::2]
-        stray = opening[~np.isin(self._signs[opening - 1], list(self._separator + b'\n"')) & (opening > 0)]
-        closes = np.isin(self._after(closing), list(self._separator + b'\r\n"'))
-        unclosed = np.append(opening[: len(closing)][~closes], opening[len(closing) :])
-        if len(unclosed) and not (len(stray) and stray[0] <= unclosed[0]):
-            line = self._line_of(unclosed[:1])[0]
-            raise InputError(
-                f'{self._path}: the quote (") that opens in line {line} is not closed at the end of its value; close '
-                'it there, or write "" for a quote in a value'
-            )
-        if len(stray):
-            raise self._fault(
-                stray[0], 'has a quote (") inside a value; put the whole value in quotes, with "" for each of its own'
-            )
-
-    def _check_text(self, end: int) -> None:
-        """Raise InputError on bytes that are not UTF-8, and on line ends that some readers take for none."""
-        content = self._content[:end]
-        if (place := content.find(b"\0")) >= 0:
-            raise self._fault(place, "holds bytes that are not text; save the table as CSV")
-        try:
-            content.decode()
-        except UnicodeDecodeError as error:
-            raise self._fault(
-                error.start, "is not in UTF-8; save the file as UTF-8, in Excel as 'CSV UTF-8'"
-            ) from error
-        returns = self._where(b"\r")
-        returns = returns[~self._inside(returns) & (returns < end)]
-        alone = returns[self._after(returns, beyond=0) != ord("\n")]
-        if len(alone):
-            raise self._fault(
-                alone[0], "has a carriage return without a line feed; save the file with the line ends of one system"
-            )
-
-    def _check_width(self, values: Ints, lines: Ints, width: int) -> None:
-        wrong = np.flatnonzero(values != width)
-        if not len(wrong):
-            return
-        count = int(values[wrong[0]])
-        sign = "comma" if self._separator == b"," else "separator"
-        more, fewer = f"put a value that holds a {sign} in quotes", f"write a {sign} for each empty value too"
-        fix = more if count > width else fewer
+def _check_text(path: Path, content: bytes) -> None:
+    place = content.find(b"\0")
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        place = error.start if place < 0 else min(place, error.start)
+    if place >= 0:
         raise InputError(
-            f"{self._path}, line {lines[wrong[0]]} has {count} value{'s' * (count > 1)} where the first line has "
-            f"{width}; {fix}"
+            f"{path}, line {_line(content, place)} is not text in UTF-8: save the table as CSV in UTF-8 "
+            "('CSV UTF-8' in Excel), or as Parquet called .parquet; unpack a compressed file first"
         )
 
-    def _fault(self, place: Any, what: str) -> InputError:
-        return InputError(f"{self._path}, line {self._line_of(np.array([place]))[0]} {what}")
 
-    def _line_of(self, places: Ints) -> Ints:
-        return self._line + np.searchsorted(self._where(b"\n"), places)
+def _line(content: bytes, place: int) -> int:
+    return 1 + content.count(b"\n", 0, place)
 
-    def _where(self, sign: bytes) -> Ints:
-        return np.flatnonzero(self._signs == ord(sign))
 
-    def _after(self, places: Ints, beyond: int = ord("\n")) -> Any:
-        """Return the sign behind each place, ``beyond`` behind the last."""
-        last = len(self._signs) - 1
-        return np.where(places < last, self._signs[np.minimum(places + 1, last)], beyond)
-
-    def _inside(self, places: Ints) -> Bools:
-        """Return whether each place is in quotes: behind an odd number of them."""
-        odd: Bools = np.searchsorted(self._quotes, places) % 2 == 1
-        return odd
+def _fault(text: CsvText, place: int, width: int) -> InputError:
+    """Return what is wrong with the row that begins at a place."""
+    where = f"{text.path}, line {text.first - 1 + _line(text.content, place)}"
+    if count := _width(text.content, place, text.separator):
+        sign = "comma" if text.separator == b"," else "separator"
+        more, fewer = f"put a value that holds a {sign} in quotes", f"write a {sign} for each empty value too"
+        return InputError(
+            f"{where} has {count} value{'s' * (count > 1)} where the first line has {width}; "
+            f"{more if count > width else fewer}"
+        )
+    if b'"' not in text.content[place:].partition(b"\n")[0]:
+        return InputError(
+            f"{where} has a carriage return without a line feed; save the file with the line ends of one system"
+        )
+    return InputError(
+        f'{where} has a quote (") inside a value, or one that is not closed at the end of its value; put the whole '
+        'value in quotes, with "" for each of its own'
+    )

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import os
 import re
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +16,7 @@ from milpcb.core.decimals import spaced
 from milpcb.core.extras import needs
 from milpcb.data.actions import action_name
 from milpcb.data.columns import Value, as_number
-from milpcb.data.csv_pieces import CODE, SEPARATORS, disguised, pieces, separated
+from milpcb.data.csv_pieces import CODE, MOST_COLUMNS, csv_text
 from milpcb.data.fields import Field
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.types import Floats
@@ -28,64 +24,24 @@ from milpcb.types import Floats
 if TYPE_CHECKING:
     import polars as pl
 
-MOST_COLUMNS = 10_000
+ENDINGS = ("", ".csv", ".tsv", ".tab", ".txt", ".dat", ".data", ".parquet")
 MOST_VALUES = 500_000_000  # of a Parquet file: 4 GB as numbers; a small file may hold any number of equal ones
 DAMAGED = "is no Parquet file, or a damaged one; write it anew"
-STDERR = 2  # the file descriptor: readers that are not Python write there
 ROW_NUMBERS = re.compile(r"\s*|Unnamed: [\d.]+|__index_level_\d+__")  # how pandas writes an index without a name
-OTHERS = {
-    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "JSON"),
-    **dict.fromkeys((".xls", ".xlsx", ".xlsm", ".ods"), "a spreadsheet"),
-    **dict.fromkeys((".sav", ".dta", ".sas7bdat", ".rds", ".rdata"), "a file of statistics software"),
-    **dict.fromkeys((".feather", ".arrow", ".orc", ".avro", ".h5", ".hdf", ".pkl", ".pickle"), "a binary file"),
-    ".arff": "ARFF",
-    ".vw": "Vowpal Wabbit's text",
-}
 LONG = re.compile(r"[-+]?[0-9]{16,300}")  # an integer that may be beyond 2^53
-LONGEST_TEXT = 10_000  # bytes of a string in a Parquet file, which may hold one long text any number of times
 
 
 def check_table(path: Path) -> None:
-    """Raise InputError unless a file can be read as a table of bounded size: CSV, or Parquet by the ending .parquet.
-
-    A compressed CSV file may unpack to any size; of a Parquet file the number of values is looked at first.
-    """
+    """Raise InputError unless a file is a table by its ending, and one of bounded size where it is Parquet."""
     check_file(path)
-    if kind := OTHERS.get(path.suffix.lower()):
-        raise InputError(f"{path} is {kind} by its ending, and only CSV and Parquet are read; save the table as CSV")
+    if path.suffix.lower() not in ENDINGS:
+        raise InputError(f"{path} is neither by its ending, and only CSV and Parquet are read; save the table as CSV")
     if path.suffix == ".parquet":
         rows, columns = parquet_rows(path)
         if rows * len(columns) > MOST_VALUES:
             raise InputError(
                 f"{path} has {spaced(rows)} rows and {spaced(len(columns))} columns; at most {spaced(MOST_VALUES)} "
                 "values are read"
-            )
-        import polars as pl
-
-        _check_texts(path, pl.scan_parquet(path), columns)
-        return
-    try:
-        with path.open("rb") as file:
-            first = file.readline(2**24)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    if other := disguised(path):
-        raise InputError(f"{path} {other}")
-    if max(map(first.count, SEPARATORS)) >= MOST_COLUMNS:
-        raise InputError(f"{path} has more than {spaced(MOST_COLUMNS)} columns; leave some out")
-
-
-def _check_texts(path: Path, table: pl.LazyFrame, columns: Mapping[str, Any]) -> None:
-    """Raise InputError on a string that is too long in a column of strings."""
-    import polars as pl
-
-    for name in (name for name, kind in columns.items() if kind == pl.String):
-        with _whole(path):
-            longest = table.select(pl.col(name).str.len_bytes().max()).collect().item()
-        if longest is not None and longest > LONGEST_TEXT:
-            raise InputError(
-                f"{path}, column '{clipped(name)}' has a string of {spaced(longest)} bytes; "
-                f"at most {spaced(LONGEST_TEXT)}"
             )
 
 
@@ -97,11 +53,11 @@ def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
 def remarks(*paths: Path) -> Iterator[str]:
     """Yield what somebody might not expect of files that could be read: no commas, and 0,1,... that may be names."""
     for path in (path for path in paths if path.suffix != ".parquet"):
-        for piece in islice(pieces(path), 1):
-            yield from separated(path, piece.separator)
-            first = next(values for _, values in piece.rows())
-            if len(first) > 1 and first == list(map(str, range(len(first)))):
-                yield f"{path.name}: the first line, {clipped(','.join(first))}, is read as numbers, and not as names."
+        text = csv_text(path)
+        yield from text.notes()
+        first = next(values for _, values in text.rows())
+        if len(first) > 1 and first == list(map(str, range(len(first)))):
+            yield f"{path.name}: the first line, {clipped(','.join(first))}, is read as numbers, and not as names."
 
 
 def read_labelled(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
@@ -125,8 +81,7 @@ def read_labelled(path: Path, place: int | None) -> tuple[tuple[str, ...], Float
 
 def read_parquet(path: Path) -> pl.DataFrame:
     """Return the columns of a Parquet file that ``check_table`` has let pass; raises InputError."""
-    with needs("studies", f"reading the Parquet file {path}"):
-        import polars as pl
+    import polars as pl
 
     with _whole(path):
         return pl.read_parquet(path)
@@ -147,13 +102,6 @@ def parquet_rows(path: Path) -> tuple[int, Mapping[str, Any]]:
         import polars as pl
 
     check_file(path)
-    try:
-        with path.open("rb") as file:
-            first = file.read(4)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    if first != b"PAR1":
-        raise InputError(f"{path} {DAMAGED}")
     with _whole(path):
         columns = pl.read_parquet_schema(path)
         rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
@@ -177,40 +125,19 @@ def parquet_pieces(path: Path, columns: Sequence[str], size: int) -> Iterator[pl
             except KeyboardInterrupt:
                 time.sleep(0)  # polars raises it, and then Python's own handler does: here, and in nobody's __exit__
                 raise
-        _check_texts(path, piece.lazy(), piece.schema)
         yield piece
 
 
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
-    """Raise InputError where a Parquet file turns out to be damaged; what its reader writes about that is not shown."""
+    """Raise InputError where a Parquet file turns out to be damaged."""
     try:
-        with _held_back():
-            yield
+        yield
     except (GeneratorExit, KeyboardInterrupt, MemoryError):
         raise
     except BaseException as error:  # the reader panics at some broken files, which is no Exception
         reason = error.strerror if isinstance(error, OSError) else None
         raise InputError(f"cannot read {path}: {reason}" if reason else f"{path} {DAMAGED}") from error
-
-
-@contextmanager
-def _held_back() -> Iterator[None]:
-    """Keep what goes to standard error until the body is over, and drop it where the body fails."""
-    try:
-        shown = os.dup(STDERR)
-    except OSError:  # a service may have closed it
-        yield
-        return
-    with tempfile.TemporaryFile() as kept:
-        try:
-            os.dup2(kept.fileno(), STDERR)
-            yield
-            kept.seek(0)
-            os.write(shown, kept.read())
-        finally:
-            os.dup2(shown, STDERR)
-            os.close(shown)
 
 
 def _of_parquet(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
@@ -235,12 +162,7 @@ def _of_parquet(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats,
 
 def _of_csv(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
     """Return what ``read_labelled`` does; a first line without numbers is a header."""
-    try:
-        rows = [row for piece in pieces(path) for row in piece.rows()]
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except csv.Error as error:
-        raise InputError(f"{path} has a value of more than {spaced(csv.field_size_limit())} characters") from error
+    rows = list(csv_text(path).rows())
     if not rows:
         raise InputError(f"{path} is empty; write one line per context")
     first = rows[0][1]

@@ -6,18 +6,15 @@ A number that can be read in two ways stays the string that it is written as.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from milpcb.core.checks import MOST
-from milpcb.core.decimals import spaced
 from milpcb.data.columns import as_number
-from milpcb.data.csv_pieces import CODE, MARK, Piece, Tick, pieces, separated
+from milpcb.data.csv_pieces import CODE, MARK, CsvText, Tick, csv_text
 from milpcb.data.fields import Field
 from milpcb.data.schema import Schema
 from milpcb.data.spellings import MARKS
@@ -52,18 +49,10 @@ def read_file(
 
 def _read_csv(path: Path, tick: Tick, known: Schema | None, marks: Collection[str]) -> Reading:
     """Return the columns of a CSV file, which is read as strings first; ``tick`` gets bytes, each counted twice."""
-    size = path.stat().st_size
-    names: list[str] = []
-    parts, notes = [], []
-    for piece in pieces(path, lambda done, _: tick(done, 2 * size)):
-        header = not names
-        if header:
-            names = _names(path, piece)
-            notes = [*separated(path, piece.separator)]
-        parts.append(_texts(path, piece, names, header=header))
-    if not parts:
-        raise InputError(f"{path} is empty; write a header and then a line for each decision")
-    values = pl.concat(parts, rechunk=False)
+    size, text = path.stat().st_size, csv_text(path)
+    tick(size, 2 * size)
+    names, notes = _names(text), [*text.notes()]
+    values = _texts(text, names)
     kinds: list[ReadColumn] = []
     fields = {field.name: field for field in known.fields} if known else {}
     for number, name in enumerate(names, 1):
@@ -80,31 +69,29 @@ def _read_csv(path: Path, tick: Tick, known: Schema | None, marks: Collection[st
     )
 
 
-def _names(path: Path, piece: Piece) -> list[str]:
+def _names(text: CsvText) -> list[str]:
     """Return the names of the columns, without a blank behind each separator; that of row numbers may be empty."""
-    try:
-        names = next(values for _, values in piece.rows())
-    except csv.Error as error:
-        raise InputError(f"{path} has a name of more than {spaced(csv.field_size_limit())} characters") from error
+    names = next((values for _, values in text.rows()), [])
+    if not names:
+        raise InputError(f"{text.path} is empty; write a header and then a line for each decision")
     if len(names) > 1 and all(name.startswith(" ") for name in names[1:]):
         names = [name.lstrip(" ") for name in names]
     for place, name in enumerate(names):
         if not name.strip() and (place or len(names) == 1):
-            raise InputError(f"{path}: column {place + 1} has no name; give it one, or take it out")
+            raise InputError(f"{text.path}: column {place + 1} has no name; give it one, or take it out")
         if name in names[:place]:
-            raise InputError(f"{path}: two columns are called '{clipped(name)}'; give each its own name")
+            raise InputError(f"{text.path}: two columns are called '{clipped(name)}'; give each its own name")
     return names
 
 
-def _texts(path: Path, piece: Piece, names: list[str], *, header: bool) -> pl.DataFrame:
-    """Return the values (rows, columns) of a piece as strings, None where one is empty."""
-    schema, sign = dict.fromkeys(names, pl.String), piece.separator.decode()
-    with suppress(pl.exceptions.PolarsError):  # behind a mark it takes no two bytes for those of a compressed file
-        frame = pl.read_csv(MARK + piece.content, has_header=False, schema=schema, null_values=[""], separator=sign)
-        if len(frame) == len(piece.lines):
-            return frame.slice(int(header))
-    first, last = piece.lines[0], piece.lines[-1]
-    raise InputError(f"{path} cannot be read between the lines {first} and {last}; save it anew as CSV")
+def _texts(text: CsvText, names: list[str]) -> pl.DataFrame:
+    """Return the values (rows, columns) as strings, None where one is empty."""
+    schema, sign = dict.fromkeys(names, pl.String), text.separator.decode()
+    content = MARK + text.without_blanks  # behind a mark it takes no two bytes for those of a compressed file
+    try:
+        return pl.read_csv(content, has_header=False, schema=schema, null_values=[""], separator=sign).slice(1)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{text.path} cannot be read; save it anew as CSV") from error
 
 
 DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?\s*$"

@@ -173,7 +173,7 @@ MISTAKES = [
     wrong_table("NaN context", CONTEXTS.replace("30", "nan"), COSTS, "contexts[1, 0]", "nan", "replace or drop"),
     wrong_table("NaN cost", CONTEXTS, COSTS.replace("0,1\n1", "nan,1\n1"), "costs[1, 0]", "nan", "finite"),
     wrong_table("more costs than contexts", "1,0\n2,1\n", COSTS, "(4, 2)", "(2, 2)", "one row per context"),
-    wrong_table("not text", b"\xff\xfe", COSTS, "x.csv", "is in UTF-16; save it as UTF-8"),
+    wrong_table("not text", b"\xff\xfe", COSTS, "x.csv", "line 1 is not text in UTF-8"),
     wrong_table("one cost column", CONTEXTS, "cost\n0\n0\n1\n1\n", "c.csv", "one column", "at least 2"),
     wrong_call("table missing", ("solve", "x.csv", "c.csv"), "cannot read x.csv", "No such file"),
     # Options of solve.

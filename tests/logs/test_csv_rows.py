@@ -1,15 +1,16 @@
 """Rows, values and numbers of a CSV file are decided once, for logs and for milpcb solve."""
 
 import csv
+import gzip
 import io
 
 import numpy as np
 import polars as pl
 import pytest
 
-from milpcb.data import csv_pieces
 from milpcb.data.columns import Membership
 from milpcb.data.conditions import holds
+from milpcb.data.csv_pieces import csv_text
 from milpcb.data.fields import Field
 from milpcb.data.schema import Schema
 from milpcb.data.tables import read_table
@@ -28,22 +29,22 @@ WRONG = {
         "line 2 has 3 values where the first line has 2; put a value that holds a comma",
     ),
     "a decimal comma": (b"a,b\n1,2\n1,5,2\n", "line 3 has 3 values"),
-    "a quote left open": (b'a,b\n1,2\n3,"4\n5,6\n', 'the quote (") that opens in line 3 is not closed'),
-    "a quote left open in the header": (b'a,"b\n1,2\n', "opens in line 1 is not closed"),
-    "a quote closed before the end": (b'a,b\n1,2\n"3"4,5\n', "opens in line 3 is not closed at the end of its value"),
-    "an open quote before others": (b'a,b\n"1,2\n"3",4\n', "opens in line 2 is not closed at the end of its value"),
+    "a quote left open": (b'a,b\n1,2\n3,"4\n5,6\n', "line 3 has a quote"),
+    "a quote left open in the header": (b'a,"b\n1,2\n', "line 1 has a quote"),
+    "a quote closed before the end": (b'a,b\n1,2\n"3"4,5\n', "line 3 has a quote"),
+    "an open quote before others": (b'a,b\n"1,2\n"3",4\n', "line 2 has a quote"),
     "inches": (b'a,b\n1,2\n5" pipe,4\n', 'line 3 has a quote (") inside a value'),
-    "a space before a quote": (b'a,b\n1, "2,3"\n', 'line 2 has a quote (") inside a value'),
-    "a zero byte": (b"a,b\n1,2\n3,\x004\n", "line 3 holds bytes that are not text"),
-    "half a letter": (b"a,b\n1,2\n3,\xff\n", "line 3 is not in UTF-8"),
+    "a space before a quote": (b'a,b\n1, "2,3"\n', "line 2 has a quote"),
+    "a zero byte": (b"a,b\n1,2\n3,\x004\n", "line 3 is not text in UTF-8"),
+    "half a letter": (b"a,b\n1,2\n3,\xff\n", "line 3 is not text in UTF-8"),
     "old line ends": (b"a,b\r1,2\r", "line 1 has a carriage return without a line feed"),
+    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "line 1 is not text in UTF-8"),
+    "compressed": (gzip.compress(b"a,b\n1,2\n"), "unpack a compressed file first"),
+    "a value of 200 000 characters": (b"a,b\n1,2\n" + b"3" * 200_000 + b",4\n", "line 3"),
 }
 # Files that are no tables; read_table has its own words for them, see tests/test_tables.py.
 NO_TABLE = {
     "ragged after a value of two lines": (b'a,b\n"x\ny",2\n1,2,3\n', "line 4 has 3 values"),
-    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
-    "a spreadsheet": (b"PK\x03\x04....", "spreadsheet"),
-    "Parquet": (b"PAR1....", ".parquet"),
     "empty": (b"", "empty"),
     "a header only": (b"a,b\n", "no rows"),
     "a column without a name": (b"a,,c\n1,2,3\n", "column 2"),
@@ -51,6 +52,7 @@ NO_TABLE = {
 }
 FOREIGN = ("Schema", "null_values", "truncate_ragged_lines", "dtype", "ignore_errors", "polars", "parse")
 CASES = [(read, *wrong) for wrong in WRONG.values() for read in READERS]
+CASES = [case for case in CASES if case[0] is read_table or b"3" * 9 not in case[1]]  # a log may hold long strings
 CASES += [(read_file, *wrong) for wrong in NO_TABLE.values()]
 
 
@@ -128,10 +130,8 @@ def test_an_outcome_that_is_a_code_is_explained(tmp_path):
 ALPHABET = ["a", "7", "ü", ",", '"', "\n", "\r\n", " ", "x^", ""]
 
 
-@pytest.mark.parametrize("block", [40, 2**24])
-def test_whatever_is_written_well_is_read_as_it_was_written(block, tmp_path, monkeypatch):
-    """Cells of any signs come back, in pieces of any size, with the line in which each row begins."""
-    monkeypatch.setattr(csv_pieces, "BLOCK", block)
+def test_whatever_is_written_well_is_read_as_it_was_written(tmp_path):
+    """Cells of any signs come back, with the line in which each row begins."""
     rng = np.random.default_rng(0)
     for _ in range(20):
         width = int(rng.integers(2, 4))
@@ -139,7 +139,7 @@ def test_whatever_is_written_well_is_read_as_it_was_written(block, tmp_path, mon
         text = io.StringIO()
         csv.writer(text, lineterminator=str(rng.choice(["\n", "\r\n"]))).writerows(table)
         (tmp_path / "t.csv").write_bytes(text.getvalue().encode())
-        read = [row for piece in csv_pieces.pieces(tmp_path / "t.csv") for row in piece.rows()]
+        read = list(csv_text(tmp_path / "t.csv").rows())
         assert [values for _, values in read] == table
         assert [line for line, _ in read] == _lines(table, text.getvalue())
 
@@ -154,9 +154,8 @@ def _lines(table, text):
     return lines
 
 
-def test_no_damage_changes_what_is_read_unseen(tmp_path, monkeypatch):
+def test_no_damage_changes_what_is_read_unseen(tmp_path):
     """A sign lost or put in gives an error, or the very values that the standard reads in rows of one width."""
-    monkeypatch.setattr(csv_pieces, "BLOCK", 64)
     good = 'a,b,c\n1,"x, ""y""\nz",3\n4,5,6\n"7",8,\n'
     rng, refused = np.random.default_rng(1), 0
     for _ in range(150):
@@ -164,37 +163,13 @@ def test_no_damage_changes_what_is_read_unseen(tmp_path, monkeypatch):
         text = good[:at] + str(rng.choice([",", '"', "\n", "", "7"])) + good[at + int(rng.integers(2)) :]
         (tmp_path / "t.csv").write_text(text)
         try:
-            read = [values for piece in csv_pieces.pieces(tmp_path / "t.csv") for _, values in piece.rows()]
+            read = [values for _, values in csv_text(tmp_path / "t.csv").rows()]
         except InputError:
             refused += 1
             continue
         assert read == [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
         assert len({len(row) for row in read}) == 1
     assert 50 < refused < 150
-
-
-def test_a_large_file_is_read_by_pieces_with_its_progress(tmp_path, monkeypatch):
-    """The same table comes out however it is cut, and what is done grows to all there is."""
-    table = pl.DataFrame({"x": range(500), "s": [f'"{i}", {i}' for i in range(500)], "y": [i / 7 for i in range(500)]})
-    table.write_csv(tmp_path / "t.csv")
-    assert read_file(tmp_path / "t.csv").frame.equals(table)
-    monkeypatch.setattr(csv_pieces, "BLOCK", 1000)
-    ticks = []
-    assert read_file(tmp_path / "t.csv", lambda *tick: ticks.append(tick)).frame.equals(table)
-    assert len(ticks) > 10
-    assert ticks == sorted(ticks)
-    assert ticks[-1][0] == ticks[-1][1]
-
-
-def test_a_row_without_end_is_refused(tmp_path, monkeypatch):
-    """An open quote in a large file is found at once, and not by reading all of it into one value."""
-    monkeypatch.setattr(csv_pieces, "BLOCK", 100)
-    (tmp_path / "t.csv").write_text('a,b\n1,"2\n' + "3,4\n" * 1000)
-    refused(lambda: read_file(tmp_path / "t.csv"), "opens in line 2 is not closed")
-    (tmp_path / "t.csv").write_text("a,b\n1," + "2" * 1000 + "\n")
-    refused(lambda: read_file(tmp_path / "t.csv"), "line 2 is longer than")
-    (tmp_path / "t.csv").write_text('a,b\n1,"2"\n' + "3,4\n" * 1000)
-    assert read_file(tmp_path / "t.csv").frame.shape == (1001, 2)
 
 
 WARD = Membership("ward", ("1", "2"), 1)
