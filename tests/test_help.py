@@ -42,7 +42,6 @@ def explained(text: str) -> set[str]:
 # What functions return, and nobody makes: their docstrings say what each field is, in sentences or in a section.
 RESULTS = {
     "milpcb.Decision",
-    "milpcb.estimators.BudgetPoint",
     *(f"milpcb.offline.{name}" for name in offline.__all__ if is_dataclass(getattr(offline, name))),
 }
 

@@ -8,7 +8,6 @@ with needs("learn", "milpcb.estimators"):
 
 from milpcb.constraints import always, mean_at_most, never, parity, share_at_most
 from milpcb.estimators.classes import (
-    BudgetPoint,
     LoggedPolicy,
     LoggedPolicyTree,
     LoggedRuleList,
@@ -19,12 +18,10 @@ from milpcb.estimators.classes import (
     OptimalRuleList,
     OptimalScoringRule,
     OptimalThresholdRule,
-    budget_curve,
     from_json,
 )
 
 __all__ = [
-    "BudgetPoint",
     "LoggedPolicy",
     "LoggedPolicyTree",
     "LoggedRuleList",
@@ -36,7 +33,6 @@ __all__ = [
     "OptimalScoringRule",
     "OptimalThresholdRule",
     "always",
-    "budget_curve",
     "from_json",
     "mean_at_most",
     "never",

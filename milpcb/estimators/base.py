@@ -19,7 +19,7 @@ from milpcb.data.columns import Column, Membership, Number, encoded
 from milpcb.data.made_columns import SIDES, chosen_features, make_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
-from milpcb.estimators.documents import called, joined, notebook_html, to_json
+from milpcb.estimators.documents import called, joined, to_json
 from milpcb.estimators.inputs import Features, checked, read_weights
 from milpcb.estimators.rows import Rows, as_tests, explicit_cuts, joints_of, whole_counts
 from milpcb.offline.question import Question
@@ -124,18 +124,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def apply(self, X: Any) -> Ints:
         """Return the number of the part (n,) of the policy that each row is in, in the order in which they print."""
         return cast("Ints", self._policy().apply(checked(self, X, reset=False)))
-
-    def decision_path(self, X: Any) -> Any:
-        """Return a sparse matrix (n, nodes) of the nodes of ``policy_.graph()`` that each row passes, its part last."""
-        import networkx as nx
-        from scipy.sparse import csr_matrix
-
-        parts, graph = self.apply(X), self.policy_.graph()
-        leaves = sorted(node for node, data in graph.nodes(data=True) if "action" in data)
-        passed = np.zeros((len(leaves), graph.number_of_nodes()), dtype=bool)
-        for part, leaf in enumerate(leaves):
-            passed[part, [*nx.ancestors(graph, leaf), leaf]] = True
-        return csr_matrix(passed[parts])
 
     def problem(self, X: Any, sample_weight: Any = None) -> Question:
         """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
@@ -293,9 +281,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         sums = np.array([np.bincount(parts, column, n_parts) for column in costs.T]).T
         sums[sizes == 0] = np.nan  # a part has no rows; of sums by batches roundings are left
         self.leaf_values_ = sign * sums / np.where(sizes == 0, 1.0, sizes)[:, None]
-
-    def _html_repr(self) -> str:
-        return notebook_html(self) if hasattr(self, "policy_") else cast("str", super()._html_repr())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,11 +12,10 @@ from milpcb.constraints.by_names import ShareAtMost
 from milpcb.constraints.rows import NamedRows
 from milpcb.core.checks import choice, real
 from milpcb.core.decimals import spaced
-from milpcb.data.actions import action_name
 from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.inputs import Features, checked, read_features, warn_of_alike
+from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.layout import MODEL_ROWS, Layout, RowCounter, fit_row_models
 from milpcb.estimators.rows import Rows, explicit_cuts
 from milpcb.estimators.sample import LoggedColumns, Sample, batches_of
@@ -110,7 +109,6 @@ class FromBatches(PolicyEstimator):
             start += len(frame)
         self.fit_statistics(layout, sums, maximise=cost is None, randomised=columns.randomised)
         warn_of(self.compressed_.diagnostics)
-        warn_of_alike([*map(action_name, self.actions_.tolist())])
         return self
 
     def row_counter(

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from html import escape
 from inspect import cleandoc
 from typing import Any
 
@@ -91,19 +90,6 @@ def _is_plain(value: Any) -> bool:
         return bool(json.loads(json.dumps(value, allow_nan=False)) == value)  # keys of mappings may change to strings
     except (TypeError, ValueError):
         return False
-
-
-def notebook_html(estimator: Any) -> str:
-    """Return the policy with its drawing, and what it and the constants are worth on the rows of the fit."""
-    policy = estimator.policy_
-    drawn = policy._repr_html_() if hasattr(policy, "_repr_html_") else f"<pre>{escape(str(policy))}</pre>"
-    unit = "reward" if estimator.maximise_ else "cost"
-    values = zip(map(str, estimator.actions_), estimator.constant_values_.tolist(), strict=True)
-    lines = [("this policy", estimator.policy_value_), *((f"always {name}", value) for name, value in values)]
-    rows = "".join(f"<tr><td>{escape(name)}</td><td>{value:.6g}</td></tr>" for name, value in lines)
-    proof = "proved optimal" if estimator.optimal_ else f"not proved optimal: at best {estimator.lower_bound_:.6g}"
-    head = f"<tr><th>{escape(type(estimator).__name__)}, {proof}</th><th>mean {unit}, rows of the fit</th></tr>"
-    return f"{drawn}<table>{head}{rows}</table>"
 
 
 SECTIONS = ("Parameters", "Attributes")

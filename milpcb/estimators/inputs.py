@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,9 +15,8 @@ from milpcb.data.actions import action_name, is_missing, place, places
 from milpcb.data.columns import Values, as_numbers
 from milpcb.data.frames import as_array, check_once, is_frame, table_names
 from milpcb.data.schema import Schema
-from milpcb.data.spellings import odd_words
 from milpcb.data.tables import frame_of
-from milpcb.errors import InputError, LogWarning, shown
+from milpcb.errors import InputError, shown
 from milpcb.types import Bools, Floats
 
 
@@ -107,7 +105,6 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None, lo
         raise InputError(f"costs[{row}, {column}] is {'missing' if np.isnan(number) else f'{number:g}'}; {fix}")
     if actions is not None:
         return table, actions
-    warn_of_alike([*map(action_name, names)])
     texts = all(isinstance(name, str) for name in names)
     return table, np.array(names, dtype=object if texts else None) if names else np.arange(table.shape[1])
 
@@ -125,16 +122,8 @@ def _of_labels(labels: Any, *, maximise: bool, actions: Any, log: bool) -> tuple
             f"y holds one class only, {known.tolist()[0]!r}: there is nothing to choose; give two actions or more"
         )
     names = [action_name(action) for action in known.tolist()]
-    if actions is None:
-        warn_of_alike(names)
     right = places("y", labels, names, unknown=-1)[:, None] == np.arange(len(names))
     return (right if maximise else ~right).astype(float), known
-
-
-def warn_of_alike(names: Sequence[str]) -> None:
-    """Warn of actions that may be one."""
-    if odd := odd_words(names):
-        warnings.warn(f"the actions are {odd}", LogWarning, stacklevel=5)
 
 
 def _check_no_effects(labels: Sequence[Any]) -> None:

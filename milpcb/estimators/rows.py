@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
@@ -12,10 +11,10 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import number_array, several, whole
-from milpcb.core.decimals import in_32_bits, shortest_between, snapped, spaced
+from milpcb.core.decimals import shortest_between, spaced
 from milpcb.core.text import escaped
 from milpcb.data.columns import Column, Number, Reached, Values
-from milpcb.errors import InfeasibleError, InputError, LogWarning, UnknownNameError, clipped, shown
+from milpcb.errors import InfeasibleError, InputError, UnknownNameError, shown
 from milpcb.offline import NoWorseThan
 from milpcb.offline.restrictions.monotone import ActionOrder, Joint
 from milpcb.types import Answer, Floats, Ints
@@ -155,9 +154,6 @@ def explicit_cuts(thresholds: Any, columns: Sequence[Column], features: Sequence
         count = whole("thresholds", thresholds, 1)
         return tuple(quantile_cuts(rows.contexts[:, i], rows.sizes, count) for i in range(len(columns)))
     given = _by_name(thresholds, features)
-    for i, column in enumerate(columns):
-        if isinstance(column, Number):
-            _warn_of_rounded(column.name, rows.contexts[:, i], given.get(column.name, ()), from_below=False)
     return tuple(given.get(column.name, ()) if isinstance(column, Number) else (0.5,) for column in columns)
 
 
@@ -175,20 +171,11 @@ def as_tests(
         if known.all() and set(np.unique(numbers).tolist()) <= {0.0, 1.0}:
             yield column
         elif given:
-            _warn_of_rounded(column.name, numbers, given.get(column.name, ()), from_below=True)
             yield from (Reached(column.name, cut) for cut in given.get(column.name, ()))
         else:
             count = len(numbers) if thresholds == "all" else whole("thresholds", thresholds, 1)
             cuts = quantile_cuts(numbers, weight[known], count, from_below=True)
             yield from (Reached(column.name, cut) for cut in cuts)
-
-
-def _warn_of_rounded(name: str, numbers: Floats, cuts: Sequence[float], *, from_below: bool) -> None:
-    """Warn of numbers that are a cut in 32 bits, and on its other side; cuts that are chosen by them are not."""
-    meant = snapped(numbers[:, None], {0: cuts})[:, 0]
-    if (wrong := np.flatnonzero(meant > numbers if from_below else meant < numbers)).size:
-        what = f"column '{clipped(name)}'"
-        warnings.warn(in_32_bits(what, numbers[wrong[0]], meant[wrong[0]]), LogWarning, stacklevel=5)
 
 
 def quantile_cuts(column: Floats, weight: Floats, count: int, *, from_below: bool = False) -> tuple[float, ...]:

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 
-from milpcb.estimators import OptimalPolicyTree, budget_curve, parity, share_at_most
+from milpcb.estimators import OptimalPolicyTree, parity, share_at_most
 
 rng = np.random.default_rng(1)
 n = 1500
@@ -32,14 +32,17 @@ limits = [share_at_most("call", 0.2), parity("call", group="sex", delta=0.05)]
 kept = OptimalPolicyTree(max_depth=2, thresholds=8, constraints=limits).fit(people, costs)
 print(f"without limits: mean cost {free.policy_value_:.3f}, calls {(free.predict(people) == 'call').mean():.0%}")
 print(f"with limits:    mean cost {kept.policy_value_:.3f}, calls {(kept.predict(people) == 'call').mean():.0%}")
-kept
+kept.policy_
 
 # %%
 # What each further customer called brings.
 
 shares = [0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8]
-points = budget_curve(OptimalPolicyTree(max_depth=2, thresholds=8), people, costs, action="call", shares=shares)
+trees = [
+    OptimalPolicyTree(max_depth=2, thresholds=8, constraints=[share_at_most("call", share)]).fit(people, costs)
+    for share in shares
+]
 figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
-axes.plot([point.share for point in points], [point.value for point in points], marker="o")
+axes.plot(shares, [tree.policy_value_ for tree in trees], marker="o")
 axes.set(xlabel="share that may be called", ylabel="mean cost of the best tree")
 plt.show()

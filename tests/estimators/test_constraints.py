@@ -19,7 +19,6 @@ from milpcb.estimators import (
     OptimalScoringRule,
     OptimalThresholdRule,
     always,
-    budget_curve,
     from_json,
     mean_at_most,
     never,
@@ -154,34 +153,6 @@ def test_several_constraints_in_a_cross_validation():
     fitted = clone(tree).fit(X, costs)
     assert from_json(fitted.to_json()).constraints == rules
     assert str(fitted.set_params(kind="milp").fit(X, costs).policy_) == str(clone(tree).fit(X, costs).policy_)
-
-
-def test_a_budget_curve_is_a_proved_optimum_at_every_point():
-    """Value never gets worse with a larger budget; the ends are no use and the free optimum."""
-    X, costs, weight = table(200, 0)
-    tree = OptimalPolicyTree(max_depth=1, thresholds=5)
-    points = budget_curve(tree, X, costs, action="drug B", shares=[0.0, 0.1, 0.3, 1.0], sample_weight=weight)
-    assert [point.share for point in points] == [0.0, 0.1, 0.3, 1.0]
-    assert all(point.used <= point.share and point.optimal for point in points)
-    values = [point.value for point in points]
-    assert values == sorted(values, reverse=True)
-    assert values[0] > values[-1]
-    assert values[-1] == pytest.approx(clone(tree).fit(X, costs, weight).policy_value_)
-    assert "drug B" not in points[0].estimator.predict(X)
-    assert tree.constraints == ()
-
-
-@pytest.mark.parametrize("kind", [int, float, str, bool])
-def test_budgets_name_actions_of_every_type(kind):
-    """A share of the action 1 is one of "1" and of 1.0, and what was used is counted, whatever the labels' type."""
-    rng = np.random.default_rng(1)
-    X, labels = rng.normal(size=(240, 2)), rng.integers(0, 2, 240) + (kind is not bool)
-    found = []
-    for action in [True, "True"] if kind is bool else [1, 1.0, np.int8(1), "1"]:
-        (point,) = budget_curve(OptimalThresholdRule(thresholds=7), X, labels.astype(kind), action=action, shares=[0.1])
-        assert point.used == np.mean(point.estimator.predict(X) == labels.astype(kind)[labels == 1][0]) <= 0.1
-        found.append((point.used, point.value))
-    assert len(set(found)) == 1
 
 
 def test_conditions_in_words():

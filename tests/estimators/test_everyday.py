@@ -1,7 +1,5 @@
 """Everyday inputs of estimators: effects, doses, prices by person, no test at all; each is read, or named."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,7 +12,6 @@ from milpcb.estimators import (
     LoggedPolicyTree,
     OptimalPolicyTree,
     OptimalRuleList,
-    OptimalScoringRule,
     from_json,
     never,
     share_at_most,
@@ -59,7 +56,6 @@ def test_a_depth_of_0_is_the_best_constant(people, options):
     assert tree.predict(X).tolist() == [best] * N
     assert tree.policy_value_ == pytest.approx(costs.mean(axis=0)[best]) == tree.constant_values_[best]
     assert tree.optimal_
-    assert tree.decision_path(X).shape == (N, 1)
     assert tree.to_sql() == str(best)
     assert from_json(tree.to_json()).predict(X).tolist() == [best] * N
 
@@ -184,37 +180,6 @@ def test_unknown_names_stay_unknown_name_errors(people):
     with pytest.raises(UnknownNameError):
         tree.fit(people[0], people[1])
     assert not hasattr(tree, "policy_")
-
-
-@pytest.mark.parametrize("label", ["call ", "Call", "c\u00e1ll"])
-def test_actions_that_may_be_one_are_reported(label):
-    """By a warning of each estimator that is handed what was done; of names that differ nothing is said."""
-    X = pd.DataFrame({"age": range(40)})
-    for second in (label, "letter"):
-        done, earned = ["call", second] * 20, [0.0, 1.0] * 20
-        batch, logged = X.assign(done=done, earned=earned), LoggedPolicyTree(method="ips")
-        with warnings.catch_warnings(record=True) as seen:
-            warnings.simplefilter("always")
-            OptimalPolicyTree().fit(X, done)
-            OptimalPolicyTree().fit(X, pd.DataFrame(np.eye(2)[[0, 1] * 20], columns=["call", second]))
-            logged.fit(X, done, reward=earned)
-            logged.fit_batches([batch], action="done", reward="earned", propensity="randomised")
-        found = [str(each.message) for each in seen if "actions are" in str(each.message)]
-        assert len(found) == 4 * (second == label)
-        assert all(line.endswith("which are two strings to a rule: write them in one way") for line in found)
-
-
-@pytest.mark.parametrize("estimator", [OptimalPolicyTree, OptimalScoringRule])
-def test_a_cut_that_was_rounded_to_32_bits_is_reported_at_the_fit(estimator):
-    """A rule cannot use it: all rows are on one side, or on the other one than is meant."""
-    cut, side = (0.1, 0.3) if estimator is OptimalPolicyTree else (0.7, 0.3)  # they move up, and down
-    prices = pd.DataFrame({"price": [cut, side] * 20})
-    for frame in (prices, prices.astype(np.float32)):
-        with warnings.catch_warnings(record=True) as seen:
-            warnings.simplefilter("always")
-            estimator(thresholds={"price": [cut]}).fit(frame, ["a", "b"] * 20)
-        found = [each for each in seen if f"which is the cut {cut} in 32 bits" in str(each.message)]
-        assert len(found) == (frame is not prices)
 
 
 def test_a_type_of_categories_has_spellings_that_no_row_of_a_fold_has():

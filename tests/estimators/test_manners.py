@@ -23,7 +23,6 @@ from milpcb import estimators
 from milpcb.errors import InputError
 from milpcb.estimators import LoggedPolicy, LoggedPolicyTree, OptimalPolicy, OptimalPolicyTree, OptimalScoringRule
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.classes import FromCosts
 
 EVERY = [
     entry
@@ -125,20 +124,14 @@ def test_rewards_are_costs_turned_round(people, costs_of):
 
 
 def test_parts_of_the_policy(people, costs_of):
-    """``apply``, ``decision_path`` and ``predict_value`` agree with the printed rule and with the table."""
+    """``apply`` and ``predict_value`` agree with the policy and with the table."""
     table, costs = people(300, 0), costs_of(people(300, 0), 1)
     for estimator in (OptimalPolicyTree(), OptimalScoringRule(), OptimalPolicy(policies="box_rules")):
-        estimator.fit(table, costs)
-        parts, path, values = estimator.apply(table), estimator.decision_path(table), estimator.predict_value(table)
-        graph = estimator.policy_.graph()
+        parts, values = estimator.fit(table, costs).apply(table), estimator.predict_value(table)
         for part in np.unique(parts):
             rows = parts == part
             assert values[rows][0] == pytest.approx(costs[rows].mean().to_numpy())
-            (nodes,) = {tuple(path[i].indices.tolist()) for i in np.flatnonzero(rows)}
-            last = [node for node in nodes if "action" in graph.nodes[node]]
-            assert len(last) == 1
-            assert {graph.nodes[last[0]]["action"]} == set(estimator.policy_.predict(table)[rows].tolist())
-            assert all(graph.has_edge(*pair) for pair in zip(sorted(nodes), sorted(nodes)[1:], strict=False))
+            assert set(estimator.policy_.predict(table)[rows]) == {estimator.policy_.leaf_actions[part]}
 
 
 def test_pandas_polars_and_arrays_are_alike(people, costs_of):
@@ -216,21 +209,3 @@ def test_costs_and_rewards_of_a_log():
     found = tree.evaluate(fresh, done, reward=outcome, propensity=np.full(800, 0.5))
     assert [leaf.name for leaf in found.leaves] == [str(tree.actions_[a]) for a in tree.policy_.leaf_actions]
     assert all(leaf.value.lower < leaf.value.value < leaf.value.upper for leaf in found.leaves)
-
-
-@pytest.mark.parametrize("cls", EVERY)
-def test_a_notebook_shows_the_policy(cls):
-    """Before the fit a notebook shows scikit-learn's diagram, after it the policy, its drawing and what it is worth."""
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    estimator = cls()
-    assert "sk-" in estimator._repr_html_()
-    labels = np.where(X[:, 0] > 0, "<b>", "no")
-    if issubclass(cls, FromCosts):
-        estimator.fit(X, labels)
-    else:
-        estimator.fit(X, labels, reward=np.ones(40) * (labels == "no"), propensity=np.full(40, 0.5))
-    shown = estimator._repr_mimebundle_()["text/html"]
-    assert "<svg" in shown
-    assert "always &lt;b&gt;" in shown
-    assert "proved optimal" in shown
-    assert "<b>" not in shown

@@ -8,7 +8,6 @@ import pytest
 
 from milpcb.constraints import never, parity, share_at_most
 from milpcb.errors import InputError
-from milpcb.estimators import OptimalPolicyTree, budget_curve
 from milpcb.offline import LowerEnds, best_reference, read_log, scores
 from milpcb.offline.restrictions import (
     First,
@@ -191,8 +190,6 @@ def test_generators_are_read_once_and_whole():
     assert counts == [(1, 2), (2, 2)]
     ends, labels = LowerEnds(TREES, GRID, known, reference), [np.full(N, k) for k in range(3)]
     assert ends.of(iter(labels), draws=20) == ends.of(labels, draws=20)
-    curve = budget_curve(OptimalPolicyTree(max_depth=1), GRID, costs, action=0, shares=iter([0.2, 0.8]))
-    assert [point.share for point in curve] == [0.2, 0.8]
 
 
 def test_a_class_without_a_search_is_asked_by_a_solver():

@@ -284,15 +284,8 @@ def fits() -> Iterator[Case]:
     fit = partial(_fitted, "LoggedPolicyTree", method="snips")
     yield from calls("fit to a log", fit, LOGGED, reward=PER_ROW, propensity=PER_ROW)
     yield from of_values("score", partial(_then, "score", X), targets)
-    for method in ("predict", "predict_value", "apply", "decision_path", "problem"):
+    for method in ("predict", "predict_value", "apply", "problem"):
         yield from of_values(method, partial(_then, method), TABLES)
-    curve = {"estimator": estimators.OptimalPolicyTree(max_depth=1), "X": X, "y": COSTS, "action": 1, "shares": [0.5]}
-    yield from calls("budget_curve", estimators.budget_curve, curve, X=TABLES,
-        estimator=wrong(none=None, text="tree", number=3, a_class=estimators.OptimalPolicyTree),
-        action=wrong(none=None, unknown="cure", past=7, half=0.5),
-        shares=wrong(
-            none=None, number=0.5, text="ab", empty=[], more=[1.5], negative=[-1.0], nan=[np.nan], words=["a"],
-        ))  # fmt: skip
 
 
 def named() -> Iterator[Case]:
