@@ -1,7 +1,7 @@
-"""Strings that may mean numbers, or yes and no, and that no reader takes for these: "45%" is 0.45 to some."""
+"""Strings that may mean numbers or each other, and that no reader takes for these: "45%" is 0.45 to some."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from milpcb.core.text import folded, is_currency
 from milpcb.data.columns import as_number
@@ -11,16 +11,10 @@ from milpcb.errors import shown
 NULLS = {"na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil", "1.#ind", "-1.#ind",
     "1.#qnan", "-1.#qnan"}  # fmt: skip
 MARKS = {*NULLS, "", "missing", "unknown", "-", "--", ".", "?"}
-TRUTH = {
-    "true", "false", "t", "f", "yes", "no", "y", "n", "ja", "nein", "j", "oui", "non", "si", "sí", "sì", "wahr",
-    "falsch", "vrai", "faux", "on", "off", "1", "0", "1.0", "0.0",
-}  # fmt: skip
 BETWEEN = ".,'\u2019_ \u00a0\u2009\u202f"  # what people write behind thousands
 NUMBER = re.compile(rf"[-+\u2212]?\d+(?:[{BETWEEN}]?\d+)*")  # in any digits, with signs between them
 GROUPED = f"^[-+]?[0-9]{{1,3}}([{BETWEEN}]?[0-9]{{3}})*([.,][0-9]+)?$"  # a number with a sign behind its thousands
 CURRENCY = re.compile("[A-Z]{3}")
-FEWER = 50  # times as often as a string that may be a slip, its right spelling is there
-LETTERS = 4  # of a string that may be a slip: shorter ones are codes, and near each other
 
 
 def odd_numbers(texts: Iterable[str]) -> str:
@@ -49,30 +43,7 @@ def odd_words(texts: Iterable[str]) -> str:
         other = known.setdefault(folded(text), text)
         if other != text:
             return f"{shown(other)} and {shown(text)}, which are two strings to a rule: write them in one way"
-    if len(known) > 2 and TRUTH.issuperset(known):
-        named = ", ".join(map(shown, known.values()))
-        return f"yes and no in several ways, {named}, each of which is a string of its own: write them in one way"
     return ""
-
-
-def odd_one(counts: Mapping[str, int]) -> str:
-    """Return in words which rare string may be a slip of a common one, by how often each is there; "" where none is."""
-    common = [text for text in counts if len(text) >= LETTERS and counts[text] >= FEWER]
-    for text in _known(sorted(counts)):
-        if len(text) < LETTERS or not text.replace(" ", "").isalpha():
-            continue
-        for other in common:
-            if counts[text] * FEWER <= counts[other] and _one_slip(text, other):
-                often = f"{shown(other)} in {counts[other]}"
-                return f"{shown(text)} in {counts[text]} of its rows and {often}: write them in one way if they are one"
-    return ""
-
-
-def _one_slip(text: str, other: str) -> bool:
-    """Return whether one letter is missing, too many or wrong, or two neighbours have changed places."""
-    same = next((i for i, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other)))
-    a, b = text[same:], other[same:]
-    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 def _known(texts: Iterable[str]) -> Iterable[str]:

@@ -16,7 +16,7 @@ from milpcb.core.decimals import fixed, written
 from milpcb.core.text import listed
 from milpcb.data.csv_pieces import CODE
 from milpcb.data.made_columns import MOST_CATEGORIES
-from milpcb.data.spellings import GROUPED, MARKS, odd_numbers, odd_one, odd_words
+from milpcb.data.spellings import GROUPED, MARKS, odd_numbers, odd_words
 from milpcb.data.tables import ROW_NUMBERS
 from milpcb.errors import InputError, clipped
 from milpcb.logs.read import COMMAS, DATE, among
@@ -213,7 +213,7 @@ def _of_strings(column: pl.Series) -> Iterator[str]:
             f"{in_command(value)} if nothing is known there."
         )
     texts = sorted(values.to_list())
-    if odd := odd_numbers(texts) or odd_words(texts) or odd_one(dict(found.iter_rows())):
+    if odd := odd_numbers(texts) or odd_words(texts):
         yield f"'{name}' holds {odd}."
 
 
