@@ -204,7 +204,7 @@ def forge(base: Base, file: str, content: bytes, what: Any, folder: Path) -> Any
 def value_cases(base: Base) -> Iterator[Case]:
     """Yield files of a run, of policies and of a Bandit with one value replaced, sealed again, or by names of code."""
     index = opened(base.run / "study.json")
-    keys = [index["comparators"][0]["key"], index["leaders"][0]["key"]]
+    keys = [index["comparators"][0]["key"], index["cells"][0]["key"]]
     judged: list[Any] = [("evaluate", "log.csv", *COLUMNS, "p.json")]
     played: list[Any] = [COMMANDS[command] for command in ("report", "plot", "resume", "log")]
     run = ["run/study.json", *(f"run/cells/{key}.json" for key in keys)]
@@ -240,25 +240,9 @@ def load_bandit(folder: Path) -> None:
 # ------------------------------------------------------------------- paths and links
 
 
-def call_picture(base: Base, run: Path, suffix: str, number: int) -> None:
-    """Call a picture of the comparator by a path: of a file outside, or of one whose copy lands there."""
-    comparator = opened(base.run / "study.json")["comparators"][0]
-    (run / f"cells/{comparator['key']}.x").mkdir()
-    (run / f"{comparator['file']}.x").mkdir()
-    source = Path(os.path.normpath(run / "cells" / f"{comparator['key']}.{suffix}"))
-    content = (base.outside / "bashrc").read_bytes()
-    if number > 2 and "\n" not in suffix and source.is_relative_to(run.parent) and not source.exists():
-        source.parent.mkdir(parents=True, exist_ok=True)
-        content = b"new"
-        source.write_bytes(content)
-    record = opened(run / f"cells/{comparator['key']}.json")
-    record["pictures"] = {suffix: hashlib.sha256(content).hexdigest()}
-    (run / f"cells/{comparator['key']}.json").write_bytes(seal(record))
-
-
-def call_policy(_base: Base, run: Path, where: str, file: str) -> None:
+def call_policy(_base: Base, run: Path, file: str) -> None:
     body = opened(run / "study.json")
-    body[where][0]["file"] = file
+    body["comparators"][0]["file"] = file
     body["written"] = [f"{file}.txt", "../../outside/bashrc"]
     (run / "study.json").write_bytes(seal(body))
 
@@ -279,18 +263,13 @@ def link(base: Base, run: Path, file: str, how: str) -> None:
 
 def path_cases(base: Base) -> Iterator[Case]:
     """Yield run directories whose files are called by paths, or are no files."""
-    target = "../../../outside/bashrc"
-    suffixes = [f"x/{target}", f"png/{target}", target, "../x", "html", "json", "/etc/x", "x\n", f"x/{target}"]
-    for number, suffix in enumerate(suffixes):
-        yield in_run(base, "paths", f"picture {suffix!r}", "resume", call_picture, suffix, number)
-    files = ("../../outside/secret", "/etc/hostname", "best_policy_/../../../outside/secret", "leader_x/../../x")
-    for file, where, command in product(files, ("comparators", "leaders"), ("report", "resume")):
-        yield in_run(base, "paths", f"{where} {file}", command, call_policy, where, file)
+    files = ("../../outside/secret", "/etc/hostname", "best_policy_/../../../outside/secret")
+    for file, command in product(files, ("report", "resume")):
+        yield in_run(base, "paths", file, command, call_policy, file)
     index = opened(base.run / "study.json")
-    comparator, leader = index["comparators"][0], index["leaders"][0]
-    linked = [f"{comparator['file']}.txt", f"{leader['file']}.svg", "config.toml", "study.json", "curves.csv",
-              "report.html", "regret.png", ".milpcb.lock", f"cells/{leader['key']}.json", f"logs/{leader['key']}.log",
-              "cells", "costs", "logs"]  # fmt: skip
+    file, key = index["comparators"][0]["file"], index["cells"][0]["key"]
+    linked = [f"{file}.txt", f"{file}.svg", "config.toml", "study.json", "curves.csv", "report.html", "regret.png",
+              ".milpcb.lock", f"cells/{key}.json", f"logs/{key}.log", "cells", "costs", "logs"]  # fmt: skip
     for file, how, command in product(linked, ("link", "hard link", "pipe", "folder"), ("report", "resume")):
         yield in_run(base, "paths", f"{file} is a {how}", command, link, file, how)
 

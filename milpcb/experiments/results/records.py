@@ -12,17 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from milpcb.core import gate
-from milpcb.core.files import contents, digest, sealed, unsealed, write_file
+from milpcb.core.files import contents, sealed, unsealed, write_file
 from milpcb.errors import RunError
 from milpcb.experiments.results.schemas import CellRecord, ComparatorRecord, Index, KeptCosts, checked
-from milpcb.experiments.study.cells import BEST, FORMAT, Comparator, Kind, Study, Task
+from milpcb.experiments.study.cells import BEST, FORMAT, Comparator, Kind, Study
 from milpcb.experiments.study.sections import Config
 
 CONFIG, INDEX, LOCK = "config.toml", "study.json", ".milpcb.lock"
 FOLDERS = ("cells", "costs", "logs")
 _PLACES = {
-    "png": ("cells", "png"),
-    "svg": ("cells", "svg"),
     "record": ("cells", "json"),
     "part": ("cells", "part"),
     "costs": ("costs", "json"),
@@ -31,7 +29,7 @@ _PLACES = {
 
 
 def file_of(directory: Path, what: str, key: str) -> Path:
-    """Return where a task's "record", "part" (saved state), "costs", "log", "png" or "svg" is kept.
+    """Return where a task's "record", "part" (saved state), "costs" or "log" is kept.
 
     Raises InputError where the folder is a link, or the key no name of a file.
     """
@@ -71,31 +69,24 @@ _SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "comparator": ComparatorRecord}
 
 def index_of(config: Config, study: Study) -> dict[str, Any]:
     """Return what study.json holds of a study: labels, so that a new one costs no new run, but no policies written."""
-    best, drawn = study.comparator_of, [cell for cell in study.cells if cell.draw]
+    best = study.comparator_of
     return {
         "format": FORMAT,
         "name": config.experiment.name,
         "cells": [{"key": c.key, "comparator": best[c.key], **c.labels} for c in study.cells],
         "comparators": [
             {"key": c.key, "title": c.title, "file": name, "horizon": c.horizon, "seed": c.seed, "draw": c.draw}
-            for c, name in _named(study.comparators, "best_policy")
-        ],
-        "leaders": [
-            {"key": c.key, "title": c.title, "file": name, "horizon": c.horizon, "comparator": best[c.key]}
-            for c, name in _named(drawn, "leader")
+            for c, name in _named(study.comparators)
         ],
     }
 
 
-def _named(tasks: Iterable[Task], start: str) -> Iterator[tuple[Any, str]]:
-    """Yield tasks with names of files, best_policy_planted_T1000_seed0, that a file system can keep, whatever the case.
-
-    They are made of the parts of the titles: the labels where there are several, and the seed.
-    """
+def _named(tasks: Iterable[Comparator]) -> Iterator[tuple[Comparator, str]]:
+    """Yield tasks with names of files made of their titles, distinct in any case: best_policy_planted_T1000_seed0."""
     taken: set[str] = set()
     for task in tasks:
         *parts, seed = task.title.removeprefix(f"{BEST}, ").split(", ")
-        plain = "_".join(re.sub(r"[^\w.+-]+", "-", part) for part in [start, *parts]).replace("_T-", "_T")
+        plain = "_".join(re.sub(r"[^\w.+-]+", "-", part) for part in ["best_policy", *parts]).replace("_T-", "_T")
         name = f"{plain[:LONGEST]}_{seed.replace(' ', '')}"
         free = next(other for i in count() if (other := f"{name}_{i}" if i else name).casefold() not in taken)
         taken.add(free.casefold())
@@ -164,24 +155,6 @@ def read_record(path: Path, kind: Kind, key: str, horizon: int) -> dict[str, Any
         return read_whole(path, kind, key, horizon)
     except DamagedError:
         return None
-
-
-def has_pictures(path: Path, task: Task, record: dict[str, Any]) -> bool:
-    """Return whether the pictures that are wanted were drawn; raises DamagedError where one is not as it was drawn."""
-    if not task.draw or not (isinstance(task, Comparator) or "leader" in record):
-        return True
-    there = bool(record["pictures"])
-    for suffix, wanted in record["pictures"].items():
-        try:
-            found = digest(contents(file_of(path, suffix, task.key)))
-        except FileNotFoundError:
-            there = False
-            continue
-        except OSError as error:  # such as of a link
-            raise DamagedError from error
-        if found != wanted:
-            raise DamagedError
-    return there
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,24 +18,22 @@ from milpcb.experiments.results.figures.results import NARROW, Results, read_res
 from milpcb.experiments.results.figures.scaling import fits, local_slopes
 from milpcb.experiments.results.records import CONFIG, read_index, read_record
 from milpcb.experiments.results.report_table import report_table
-from milpcb.experiments.study.cells import BEST
+from milpcb.experiments.study.cells import BEST, Kind
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
 POLICIES = 1_000_000  # bytes of drawings of policies; those that come after are shown as rules alone
 PIXELS = 96  # CSS pixels per inch
 ROWS = 24  # learners of all panels together that are shown beside their curves
 FIRST, FOLDED = ("finals", "regret"), ("times",)  # figures of the first screen, and those that are folded away
-SAME = "The best policy in hindsight, rule for rule."
 
 
 @dataclass(frozen=True)
 class DrawnPolicy:
-    """A policy file of a run directory: its heading, its rules, its drawing (perhaps empty), and a remark on it."""
+    """A policy of a run directory: its heading, its rules, and its drawing, "" without one."""
 
     heading: str
     rules: str
-    svg: bytes
-    remark: str = ""
+    svg: str = ""
 
 
 def report_page(
@@ -74,7 +72,7 @@ def report_page(
         folded=folded,
         slopes=list(_slopes(results)),
         policies=list(_policies(policies)),
-        leaders=list(_policies(grouped(leaders))),
+        leaders=list(_policies(leaders)),
         config_name=f"{name}.toml",
         command=f"milpcb run {name}.toml --out {name}",
         config=config,
@@ -103,46 +101,30 @@ def report(directory: Path) -> str:
 
 def read_policies(directory: Path) -> list[DrawnPolicy]:
     """Return the best policies in hindsight that a run directory holds, for one seed and the longest horizon."""
-    found, every = [], read_index(directory)["comparators"]
-    shown = max(each["horizon"] for each in every), min(each["seed"] for each in every)
-    for each in every:
-        if (each["horizon"], each["seed"]) == shown:
-            found += _read(directory, each["file"], each["title"].removeprefix(f"{BEST}, "))
-    return found
+    return [
+        DrawnPolicy(task["title"].removeprefix(f"{BEST}, "), record["policy"], record.get("drawing", ""))
+        for task, record in _shown(directory, "comparator")
+    ]
 
 
 def read_leaders(directory: Path) -> list[DrawnPolicy]:
-    """Return the leaders that a run directory holds drawn."""
+    """Return the policies that learners end with, for one seed and the longest horizon."""
     found = []
-    for leader in read_index(directory)["leaders"]:
-        cell = read_record(directory, "cell", leader["key"], leader["horizon"])
-        comparator = read_record(directory, "comparator", leader["comparator"], leader["horizon"])
-        drawn = cell if cell and {"leader", "actions"} <= cell.keys() else None
-        found += _read(directory, leader["file"], leader["title"], remark(drawn, comparator))
+    for cell, record in _shown(directory, "cell"):
+        where = ", ".join(cell[axis] for axis in ("learner", "environment", "policies", "oracle"))
+        found += [DrawnPolicy(where, record["leader"])] if "leader" in record else []
     return found
 
 
-def remark(cell: Mapping[str, Any] | None, best: Mapping[str, Any] | None) -> str:
-    """Return how a cell's leader differs from the best policy in hindsight, by their records; "" where one is lost."""
-    if cell is None or best is None:
-        return ""
-    if cell["leader"] == best["policy"]:
-        return SAME
-    if not (cell["actions"] and best["actions"]):  # of too many contexts to be kept
-        return "Its rules are not those of the best policy in hindsight."
-    differ = sum(mine != other for mine, other in zip(cell["actions"], best["actions"], strict=True))
-    of = words.count(len(best["actions"]), "context")
-    if differ:
-        return f"Differs from the best policy in hindsight on {spaced(differ)} of {of}."
-    return f"Plays like the best policy in hindsight on all {of}, by other rules."
-
-
-def _read(directory: Path, file: str, heading: str, note: str = "") -> list[DrawnPolicy]:
-    rules, drawing = (directory / f"{file}.{suffix}" for suffix in ("txt", "svg"))
-    if not rules.exists():
-        return []
-    svg = own_contents(drawing) if drawing.exists() else b""
-    return [DrawnPolicy(heading, own_contents(rules).decode("utf-8", "replace").rstrip(), svg, note)]
+def _shown(directory: Path, kind: Kind) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield the tasks of a kind for one seed and the longest horizon, with their records."""
+    every = read_index(directory)[f"{kind}s"]
+    shown = max(each["horizon"] for each in every), min(each["seed"] for each in every)
+    for each in every:
+        if (each["horizon"], each["seed"]) == shown:
+            record = read_record(directory, kind, each["key"], each["horizon"])
+            if record is not None:
+                yield each, record
 
 
 def _question(results: Results) -> str:
@@ -224,21 +206,6 @@ def _slopes(results: Results) -> Iterator[dict[str, str]]:
             }
 
 
-def grouped(policies: Sequence[DrawnPolicy]) -> list[DrawnPolicy]:
-    """Return one entry for all that have the same rules and remark; the best policy itself is drawn elsewhere."""
-    groups: dict[tuple[str, str], list[DrawnPolicy]] = {}
-    for policy in policies:
-        groups.setdefault((policy.rules, policy.remark), []).append(policy)
-    found = []
-    for same in groups.values():
-        heading = "; ".join(policy.heading for policy in same)
-        if len(same) > 1:
-            heading = f"{len(same)} of {len(policies)}: {heading}"
-        one = replace(same[0], heading=heading)
-        found.append(replace(one, rules="", svg=b"") if one.remark == SAME else one)
-    return found
-
-
 def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, Any]]:
     left = POLICIES
     for policy in policies:
@@ -246,13 +213,12 @@ def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, Any]]:
         yield {
             "heading": policy.heading,
             "rules": policy.rules,
-            "source": _source(adaptive(policy.svg), "svg+xml") if policy.svg and left >= 0 else "",
+            "source": _source(adaptive(policy.svg.encode()), "svg+xml") if policy.svg and left >= 0 else "",
             "width": _natural_width(policy.svg),
-            "remark": policy.remark,
         }
 
 
-def _natural_width(svg: bytes) -> int:
+def _natural_width(svg: str) -> int:
     """Return the width of an SVG in pixels, so that all drawings have letters of one size."""
-    found = re.search(rb'<svg[^>]*? width="([0-9.]+)(pt)?"', svg[:2000])
+    found = re.search(r'<svg[^>]*? width="([0-9.]+)(pt)?"', svg[:2000])
     return round(float(found[1]) * (PIXELS / 72 if found[2] else 1)) if found else 0

@@ -2,7 +2,7 @@
 
 import re
 from functools import cache
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, NotRequired, cast
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
@@ -27,7 +27,7 @@ def several(kind: Any, least: int = 0, most: int = MOST_CELLS) -> Any:
 
 def _policy_file(name: str) -> str:
     """Return a name that a policy's file can have; read by Python's own letters, as the names are made."""
-    if re.fullmatch(r"(best_policy|leader)_[\w.+-]+", name) is None:
+    if re.fullmatch(r"best_policy_[\w.+-]+", name) is None:
         raise ValueError("it is no name of a policy's file")
     return name
 
@@ -42,21 +42,18 @@ Whole = Annotated[int, Field(ge=0, le=2**53)]
 Round = Annotated[int, Field(ge=1, le=2**53)]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Number = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
-Actions = Annotated[str, Field(pattern=r"^[0-9a-z]*$")]
-Pictures = dict[Literal["png", "svg"], Digest]
 
 # study.json: cells with the labels that curves call them by; policies with the names of their files.
 Cells = table(
     key=Key, comparator=Key, learner=Text, environment=Text, policies=Text, oracle=Text, seed=Seed, horizon=Round
 )
 Comparators = table(key=Key, title=Text, file=File, horizon=Round, seed=Seed, draw=bool)
-Leaders = table(key=Key, title=Text, file=File, horizon=Round, comparator=Key)
+
 Index = table(
     format=Annotated[int, Field(ge=FORMAT, le=FORMAT)],
     name=Short,
     cells=several(Cells, 1),
     comparators=several(Comparators, 1),
-    leaders=several(Leaders),
     written=list[Text],
 )
 
@@ -75,7 +72,6 @@ PERHAPS: dict[str, Any] = {"rule_changes": Whole | None, "confident": Number | N
 FINISHED: dict[str, Any] = {
     "key": Key,
     "rounds": Annotated[list[Round], Field(min_length=1)],
-    "pictures": Pictures,
     "versions": Versions,
 }
 CellRecord = table(
@@ -85,7 +81,6 @@ CellRecord = table(
     **{name: _sometimes[_list[kind]] for name, kind in PERHAPS.items()},
     confidence=NotRequired[Annotated[float, Field(ge=0.5, le=0.999999)]],
     leader=NotRequired[str],
-    actions=NotRequired[Actions | None],
 )
 ComparatorRecord = table(
     **FINISHED,
@@ -94,7 +89,7 @@ ComparatorRecord = table(
     in_turn=NotRequired[list[Number]],
     sequence=NotRequired[table(after=_list[Round], cost=_list[Number], random=_list[Number])],
     policy=str,
-    actions=Actions | None,
+    drawing=NotRequired[str],
 )
 SavedState = table(  # the learner checks its own state
     key=Key,

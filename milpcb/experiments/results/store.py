@@ -2,11 +2,11 @@
 
 config.toml          resolved, with versions, the number of this format, and a checksum
 study.json           which cells there are, what curves call them, and which comparator measures each
-cells/KEY.json       a finished task; KEY.part its saved state before that; KEY.png and KEY.svg its drawn policy
+cells/KEY.json       a finished task; KEY.part its saved state before that
 costs/KEY.json       costs that an environment computed for a horizon and seed, where that takes long
 logs/KEY.log         what a task logged, warned of, or failed with
 curves.csv .parquet  everything that is drawn or tabulated, put together from the records (curves.py)
-best_policy_*        best policies in hindsight, and leader_* those that learners end with, as study.json lists them
+best_policy_*        best policies in hindsight, as study.json lists them
 
 Only files with these names are written or removed, only in a directory that was empty or that holds a config.toml or
 study.json of milpcb, and never through a link. study.json, records, costs and saved states begin with a checksum
@@ -34,7 +34,7 @@ from milpcb.experiments.study.sections import Config
 
 MOST_REMARKS = 10  # damaged records that are named; the others are counted
 _Facts = Mapping[str, Any]  # of a task
-_POLICY_FILE = re.compile(r"(best_policy|leader)_[\w.+-]+\.(txt|png|svg)")
+_POLICY_FILE = re.compile(r"best_policy_[\w.+-]+\.(txt|svg)")
 _CONFIG_SEAL = re.compile(r'checksum = "([0-9a-f]{64})"\n\Z')
 
 
@@ -114,7 +114,7 @@ class RunDirectory:
                 files.remove(file)
 
     def held(self, tasks: Iterable[Task]) -> Held:
-        """Return which tasks are finished: their records are whole, and so are the pictures that are wanted.
+        """Return which tasks are finished: their records are whole, with the drawing that is wanted.
 
         Its remarks name the records that are damaged and what was made with other versions than those installed here.
         """
@@ -122,12 +122,9 @@ class RunDirectory:
         line = "record {} of '{}' is damaged; it is played again"
         return _held(self.path, wanted, lambda of: line.format(of["key"], of["title"]))
 
-    def keep(self, task: Task, record: Mapping[str, Any], pictures: Mapping[str, bytes]) -> None:
+    def keep(self, task: Task, record: Mapping[str, Any]) -> None:
         """Write a finished task, and remove its saved state; a record that a power cut spoils is no record."""
-        for suffix, content in pictures.items():
-            files.write_file(records.file_of(self.path, suffix, task.key), content, durable=False)
-        digests = {suffix: files.digest(content) for suffix, content in pictures.items()}
-        body = {**record, "pictures": digests, "versions": records.installed()}
+        body = {**record, "versions": records.installed()}
         files.write_file(records.file_of(self.path, "record", task.key), files.sealed(body), durable=False)
         files.remove(records.file_of(self.path, "part", task.key))
 
@@ -143,21 +140,16 @@ class RunDirectory:
         return files.write_file(self.path / name, content)
 
     def write_policies(self) -> None:
-        """Write best policies in hindsight and leaders as rules and pictures, under the names that people look for."""
+        """Write best policies in hindsight as rules and drawings, under the names that people look for."""
         index, names = records.read_index(self.path), []
-        drawn: list[tuple[Any, Kind, str]] = [(task, "comparator", "policy") for task in index["comparators"]]
-        drawn += [({**of_cell, "draw": True}, "cell", "leader") for of_cell in index["leaders"]]
-        for task, kind, rules in drawn:
-            record = records.read_record(self.path, kind, task["key"], task["horizon"])
-            if record is None or rules not in record:
-                continue
-            parts = {"txt": f"{record[rules]}\n".encode()}
-            for suffix, wanted in record["pictures"].items() if task["draw"] else ():
-                with suppress(OSError):  # it is lost, and the task that was to draw it again has failed
-                    content = files.contents(records.file_of(self.path, suffix, task["key"]))
-                    parts |= {suffix: content} if files.digest(content) == wanted else {}
-            for suffix, content in parts.items():
-                names.append(files.write_file(self.path / f"{task['file']}.{suffix}", content, durable=False).name)
+        for task in index["comparators"]:
+            record = records.read_record(self.path, "comparator", task["key"], task["horizon"])
+            parts = {} if record is None else {"txt": f"{record['policy']}\n"}
+            if record and task["draw"] and "drawing" in record:
+                parts["svg"] = record["drawing"]
+            for suffix, text in parts.items():
+                file = self.path / f"{task['file']}.{suffix}"
+                names.append(files.write_file(file, text.encode(), durable=False).name)
         if names:
             self.write(records.INDEX, files.sealed({**index, "written": sorted(names)}, indent=1))
 
@@ -188,12 +180,12 @@ def check_config(path: Path) -> None:
 
 
 def _held(path: Path, tasks: Iterable[tuple[Kind, _Facts, Task | None]], damaged: Callable[[_Facts], str]) -> Held:
-    """Return what is whole of tasks: kind, key and horizon; and the task itself where its pictures are wanted."""
+    """Return what is whole of tasks: kind, key and horizon; and the task itself where its drawing is wanted."""
     versions, lines = dict[str, dict[str, str]](), []
     for kind, facts, task in tasks:
         try:
             record = records.read_whole(path, kind, facts["key"], facts["horizon"])
-            if record is not None and (task is None or records.has_pictures(path, task, record)):
+            if record is not None and (task is None or not task.draw or "drawing" in record):
                 versions[facts["key"]] = record["versions"]
         except records.DamagedError:
             lines.append(damaged(facts))

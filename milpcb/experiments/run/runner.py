@@ -125,7 +125,7 @@ def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], pro
 
 def _keep(directory: RunDirectory, task: Task, result: Outcome | Failure | Exception) -> str | None:
     if isinstance(result, Outcome):
-        directory.keep(task, result.record, result.pictures)
+        directory.keep(task, result.record)
         return None
     if isinstance(result, RunError):
         raise result

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -21,7 +21,6 @@ from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.player import LearnerPlayer, checkpoints
 from milpcb.experiments.study.cells import Cell, Comparator, Task
 from milpcb.experiments.study.worlds import World, entrant_of, open_world
-from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
 
 REPORT_EVERY = 0.5  # seconds between two reports of the position
@@ -113,24 +112,11 @@ class _Log(logging.Handler):
             append(self._path, f"{self.format(record)}\n")
 
 
-DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-MOST_ROWS = 1000  # contexts whose actions a record holds; there may be thousands of records
-
-
-def actions(policy: Policy, contexts: Floats) -> str | None:
-    """Return the policy's actions on ``contexts`` (m, d), a base-36 digit each; None where that is too much to keep."""
-    if len(contexts) > MOST_ROWS:
-        return None
-    labels = policy.predict(contexts).tolist()
-    return "".join(DIGITS[label] for label in labels) if max(labels, default=0) < len(DIGITS) else None
-
-
 @dataclass(frozen=True)
 class Outcome:
-    """A finished task: its record, plain data, pictures by the ending of their file, and lines for the user."""
+    """A finished task: its record, plain data, and lines for the user."""
 
     record: dict[str, Any]
-    pictures: dict[str, bytes] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
 
@@ -193,18 +179,14 @@ def play_cell(cell: Cell, files: TaskFiles) -> Outcome:
 
 
 def _play_on(cell: Cell, player: LearnerPlayer, files: TaskFiles) -> Outcome:
-    contexts = player.stream.contexts
     while player.tally.round < cell.horizon:
         player.advance(1)  # a look at the clock takes a microsecond
         files.report(player.tally.round, player.tally.cost)
         if files.save_due:
             files.save(player.state())
     record = {"key": cell.key, **player.record()}
-    stays_with = None if cell.oracle is None else player.certify().policy
-    if stays_with is None:
-        return Outcome(record)
-    record |= {"leader": str(stays_with), "actions": actions(stays_with, contexts)}
-    return Outcome(record, _pictures(cell, stays_with, contexts))
+    leader = None if cell.oracle is None else player.certify().policy
+    return Outcome(record if leader is None else {**record, "leader": str(leader)})
 
 
 def measure(task: Task, files: TaskFiles) -> Outcome:
@@ -218,11 +200,9 @@ def measure(task: Task, files: TaskFiles) -> Outcome:
         **({} if changes is None else {"changes": changes, "in_turn": list(best.in_turn.values())}),
         **({} if best.sequence is None else {"sequence": best.sequence}),
         "policy": str(best.policy),
-        "actions": None if best.policy is None else actions(best.policy, world.stream.contexts),
+        **({"drawing": _drawing(best, world.stream.contexts)} if task.draw else {}),
     }
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean_costs = np.nan_to_num(best.totals / best.shown[:, None])
-    return Outcome(record, _pictures(task, best.policy, world.stream.contexts, mean_costs, best.shown))
+    return Outcome(record)
 
 
 def hindsight_of_task(
@@ -252,14 +232,13 @@ def _world(task: Task, files: TaskFiles) -> World:
     return open_world(task, WorldCosts(files.directory, task.world_key))
 
 
-def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) -> dict[str, bytes]:
-    """Return drawings of a policy where the task asks for them, with what its leaves hold and cost where that is known.
-
-    ``known`` are the mean costs (m, K) of the contexts, and how often each was shown (m,), or nothing.
-    """
-    if not task.draw:
-        return {}
+def _drawing(best: Hindsight, contexts: Floats) -> str:
+    """Return the best policy as an SVG, with what its leaves hold and cost where it has leaves."""
     from milpcb.experiments.results.figures.drawing import draw_policy  # matplotlib takes its time and memory
 
-    ours: Any = policy if hasattr(policy, "leaves") and hasattr(policy, "figure") else None  # others need have neither
-    return draw_policy(policy, None if ours is None else ours.leaves(contexts, *known))
+    policy: Any = best.policy
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_costs = np.nan_to_num(best.totals / best.shown[:, None])
+    has_leaves = hasattr(policy, "leaves") and hasattr(policy, "figure")
+    leaves = policy.leaves(contexts, mean_costs, best.shown) if has_leaves else None
+    return draw_policy(policy, leaves, ("svg",))["svg"].decode()

@@ -13,7 +13,7 @@ from milpcb.experiments.study.fingerprints import fingerprint, sources_of
 from milpcb.experiments.study.sections import Component, Config, LearnerSection
 from milpcb.plugins import injection, local_classes, registry
 
-FORMAT = 13  # of run directories and of keys, which contain it: raised whenever records, states or draws change
+FORMAT = 14  # of run directories and of keys, which contain it: raised whenever records, states or draws change
 NO_ORACLE = "-"
 BEST = "best policy in hindsight"  # begins the title of a comparator
 Kind = Literal["cell", "comparator"]
@@ -23,8 +23,8 @@ Kind = Literal["cell", "comparator"]
 class Task:
     """One computation of a study, and the settings that cells and comparators share.
 
-    No number depends on ``title`` (by which people distinguish tasks), ``draw`` (whether the last policy is drawn),
-    ``folder`` (of the config's own classes) and labels, so these are no part of ``key``.
+    No number depends on ``title`` (by which people distinguish tasks), ``draw`` (whether the policy that is found is
+    drawn), ``folder`` (of the config's own classes) and labels, so these are no part of ``key``.
     """
 
     kind: ClassVar[Kind]
@@ -150,7 +150,7 @@ class Study:
         return tuple(task for comparator in longest_first for task in (comparator, *of_cells[comparator.key]))
 
 
-MOST_DRAWN = 24  # best policies, and as many leaders: in a study of thousands of seeds, pictures would delay the curves
+MOST_DRAWN = 24  # best policies: in a study of thousands of seeds, pictures would delay the curves
 
 
 def build_study(config: Config) -> Study:
@@ -179,8 +179,6 @@ def build_study(config: Config) -> Study:
     _check_distinct([*cells, *comparators])
     if not cells:
         raise InputError("no cell is left to play: every learner's max_horizon is below every horizon; raise one")
-    drawn = _drawn(config, cells)
-    cells = [replace(cell, draw=cell.key in drawn) for cell in cells]
     return Study(tuple(cells), tuple(comparators), comparator_of, _left_out(config))
 
 
@@ -189,19 +187,6 @@ def _players(config: Config, horizon: int) -> Iterator[tuple[LearnerSection, Com
         if learner.max_horizon is None or horizon <= learner.max_horizon:
             asks = injection.asks(registry.load("learner", learner.name), "oracle")
             yield from ((learner, oracle) for oracle in (learner.oracles if asks else (None,)))
-
-
-def _drawn(config: Config, cells: list[Cell]) -> set[str]:
-    """Return the keys of the cells whose leader is drawn: those of the first seed at the longest horizon.
-
-    Where these are more than MOST_DRAWN, only those of the first environment and policy class, and at most MOST_DRAWN.
-    """
-    horizon, seed = max(config.experiment.horizon), config.experiment.seeds[0]
-    wanted = [c for c in cells if (c.horizon, c.seed) == (horizon, seed) and c.oracle]
-    if len(wanted) > MOST_DRAWN:
-        first = wanted[0]
-        wanted = [c for c in wanted if (c.environment, c.policies) == (first.environment, first.policies)]
-    return {cell.key for cell in wanted[:MOST_DRAWN]}
 
 
 def _check_distinct(tasks: list[Task]) -> None:

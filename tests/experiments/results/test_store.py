@@ -5,17 +5,15 @@ import json
 import os
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 import milpcb
-from milpcb.core.files import digest, sealed, unsealed, write_file
+from milpcb.core.files import sealed, unsealed, write_file
 from milpcb.errors import RunError
 from milpcb.experiments.results import store
-from milpcb.experiments.results.records import DamagedError, file_of, has_pictures, read_index
+from milpcb.experiments.results.records import file_of, read_index
 from milpcb.experiments.results.store import Held, RunDirectory
 from milpcb.experiments.run.runner import read_run
 from milpcb.experiments.study.cells import FORMAT, build_study
@@ -93,7 +91,7 @@ def test_a_record_that_cannot_be_written_is_not_finished(held, cell, monkeypatch
     before = everything(held.path)
     monkeypatch.setattr("pathlib.Path.replace", refuse)
     with pytest.raises(RunError):
-        held.keep(cell, {"key": cell.key, "rounds": [40]}, {})
+        held.keep(cell, {"key": cell.key, "rounds": [40]})
     assert before == everything(held.path)
 
 
@@ -176,28 +174,19 @@ def test_versions_that_differ_are_named(held, cell, tiny, play_into):
     assert (again.tasks, again.remarks) == ([], [line])
 
 
-@pytest.mark.parametrize(
-    ("kind", "suffix", "damage", "n_lines"),
-    [
-        ("comparators", "svg", b"", 1),
-        ("comparators", "svg", b"<svg/>", 1),
-        ("comparators", "png", None, 0),
-        ("comparators", "json", None, 0),
-        ("leaders", "svg", None, 0),
-    ],
-)
-def test_a_task_without_its_record_or_picture_is_computed_again(kind, suffix, damage, n_lines, held, tiny, play_into):
-    """A record knows what its pictures are; one that is lost is drawn again, and one that is damaged is named too."""
-    task = read_index(held.path)[kind][0]
-    pictures = [held.path / f"{task['file']}.{ending}" for ending in ("txt", "png", "svg")]
-    before, file = [picture.read_bytes() for picture in pictures], held.path / f"cells/{task['key']}.{suffix}"
+@pytest.mark.parametrize("lost", ["record", "drawing"])
+def test_a_task_without_its_record_or_drawing_is_computed_again(lost, held, tiny, play_into):
+    """A record of a best policy that is to be drawn holds the drawing."""
+    (task,) = read_index(held.path)["comparators"]
+    drawings = [held.path / f"{task['file']}.{ending}" for ending in ("txt", "svg")]
+    before, file = [drawing.read_bytes() for drawing in drawings], held.path / f"cells/{task['key']}.json"
+    content = file.read_bytes()
     file.unlink()
-    if damage is not None:
-        file.write_bytes(damage)
+    if lost == "drawing":
+        file.write_bytes(resealed(content, lambda record: {key: record[key] for key in record if key != "drawing"}))
     again = play_into(tiny, held.path)
-    assert again.tasks == [f"{task['title']}: 40"]
-    assert len(again.remarks) == n_lines
-    assert [picture.read_bytes() for picture in pictures] == before
+    assert (again.tasks, again.remarks) == ([f"{task['title']}: 40"], [])
+    assert [drawing.read_bytes() for drawing in drawings] == before
 
 
 def test_the_config_is_written_with_versions(held, tiny):
@@ -219,7 +208,7 @@ MINE = [
     ".milpcb-x1y2.tmp",  # nearly a temporary
     "cells/.notes live/0123456789abcdef.json",
     "costs/0123456789abcdef.json",
-    "best_policy_of_mine.txt leader_list.csv",
+    "best_policy_of_mine.txt",
     "regret.png",
     "",
 ]
@@ -371,10 +360,10 @@ def test_a_log_or_lock_that_is_a_link_is_not_written_through(link, held, cell, t
     assert (tmp_path / "mine").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["record", "part", "svg"])
+@pytest.mark.parametrize("name", ["record", "part"])
 def test_a_folder_in_the_place_of_a_file_is_one_line(name, held, tiny, play_into):
     """It is nobody's record: it is not removed, and the line says what is in the way."""
-    (task,) = study_of(tiny).comparators if name == "svg" else study_of(tiny).cells
+    (task,) = study_of(tiny).cells
     file = file_of(held.path, name, task.key)
     file.unlink(missing_ok=True)
     file_of(held.path, "record", task.key).unlink(missing_ok=True)
@@ -382,17 +371,3 @@ def test_a_folder_in_the_place_of_a_file_is_one_line(name, held, tiny, play_into
     with pytest.raises(RunError, match=rf"cannot (write|remove) .*{file.name}: Is a directory; "):
         play_into(tiny, held.path)
     assert (file / "mine").is_dir()
-
-
-@pytest.mark.parametrize("first", ["lost", "a link"])
-def test_a_damaged_picture_is_seen_beside_one_that_cannot_be_read(first, tmp_path):
-    """A lost picture does not end the look at the others, and a link in the place of one is damage."""
-    (tmp_path / "cells").mkdir()
-    task: Any = SimpleNamespace(draw=True, key="0" * 16)
-    record = {"leader": "", "pictures": {"png": digest(b"png"), "svg": digest(b"svg")}}
-    (tmp_path / f"cells/{task.key}.svg").write_bytes(b"svg" if first == "a link" else b"other")
-    if first == "a link":
-        (tmp_path / "outside").write_bytes(b"png")
-        (tmp_path / f"cells/{task.key}.png").symlink_to(tmp_path / "outside")
-    with pytest.raises(DamagedError):
-        has_pictures(tmp_path, task, record)

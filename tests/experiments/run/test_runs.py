@@ -235,7 +235,7 @@ def test_the_best_policy_is_written_as_rules_and_picture(three, tmp_path, play_i
     play_into(three, tmp_path / "run")
     for seed in (0, 7):
         assert (tmp_path / f"run/best_policy_seed{seed}.txt").read_text().startswith(("if x", "play action"))
-        assert (tmp_path / f"run/best_policy_seed{seed}.png").read_bytes().startswith(b"\x89PNG")
+
         drawing = (tmp_path / f"run/best_policy_seed{seed}.svg").read_text()
         assert drawing.rstrip().endswith("</svg>")
         assert drawing.count("% of contexts") == drawing.count("<!-- play action") >= drawing.count("mean cost") > 0
@@ -243,47 +243,6 @@ def test_the_best_policy_is_written_as_rules_and_picture(three, tmp_path, play_i
         played = milpcb.load(tmp_path / "run").filter(pl.col("seed") == seed).sort("round")
         paid = sum(float(share) / 100 * float(cost or 0) for share, cost in leaves)
         assert paid * played["round"][-1] == pytest.approx(played["best_cost"][-1], rel=0.02)
-
-
-@pytest.mark.drawn
-def test_leaders_are_written_as_rules_and_pictures(tiny, tmp_path, play_into):
-    """Names are safe and distinct whatever the labels are; those of an earlier config are taken away."""
-    labels = ["A/é ../x", "a é -..-x", "A\\é ..?x", "é" * 200, "\u00bd x\u00b2"]
-    more = "".join(
-        f"[[learners]]\nname = \"ftpl\"\ncap = {9 + i}\nlabel = '{label}'\n" for i, label in enumerate(labels)
-    )
-    play_into(tiny + more, tmp_path / "run")
-    names = {file.name for file in tmp_path.glob("run/leader_*")}
-    stems = {"leader_bistro_plus", "leader_A-é-..-x", "leader_a-é--..-x", f"leader_{'é' * 43}", "leader_\u00bd-x\u00b2"}
-    assert set(milpcb.load(tmp_path / "run")["learner"]) == {"bistro_plus", *labels}
-    assert len(names) == 3 * 6
-    assert {name.rsplit("_seed0", 1)[0] for name in names} == stems
-    assert len({name.casefold() for name in names}) == 18
-    for name in names:
-        content = (tmp_path / "run" / name).read_bytes()
-        start = {"txt": (b"if x", b"play action"), "png": b"\x89PNG", "svg": b"<?xml"}[name.rsplit(".", 1)[1]]
-        assert content.startswith(start)
-        assert not name.endswith("svg") or b"% of contexts" in content
-    assert play_into(tiny, tmp_path / "run").tasks == []
-    assert {file.name for file in tmp_path.glob("run/leader_*")} == {
-        f"leader_bistro_plus_seed0.{suffix}" for suffix in ("txt", "png", "svg")
-    }
-
-
-@pytest.mark.parametrize("damage", [None, b"<svg/>"])
-def test_a_lost_picture_hides_no_failure(damage, tiny, copied, play_into, monkeypatch):
-    """Where a cell fails that is played again for its picture, the run ends as with any failure, without that one."""
-    run = copied(tiny)
-    (kept,) = run.glob("leader_*.svg")
-    (picture,) = (file for file in run.glob("cells/*.svg") if file.read_bytes() == kept.read_bytes())
-    picture.unlink()
-    if damage is not None:
-        picture.write_bytes(damage)
-    monkeypatch.setattr("milpcb.learners.bistro_plus.BistroPlus._act", lambda *_: 1 / 0)
-    again = play_into(tiny, run)
-    assert [reason.rpartition(": ")[2] for _, reason in again.failed] == ["division by zero"]
-    assert not kept.exists()
-    assert kept.with_suffix(".png").exists()
 
 
 def test_a_run_that_fails_leaves_nothing_of_the_config_before(tiny, copied, play_into, monkeypatch):
@@ -294,12 +253,13 @@ def test_a_run_that_fails_leaves_nothing_of_the_config_before(tiny, copied, play
     def written():
         return {file.name for file in path.iterdir() if file.suffix in {".txt", ".csv", ".parquet"}}
 
-    assert written() == {"best_policy_seed0.txt", "leader_bistro_plus_seed0.txt", "curves.csv", "curves.parquet"}
+    whole = written()
+    assert whole == {"best_policy_seed0.txt", "curves.csv", "curves.parquet"}
     monkeypatch.setattr("milpcb.learners.bistro_plus.BistroPlus._act", lambda *_: 1 / 0)
     play_into(other, path)
     assert written() == {"best_policy_seed0.txt"}
     play_into(tiny, path)
-    assert written() == {"best_policy_seed0.txt", "leader_bistro_plus_seed0.txt", "curves.csv", "curves.parquet"}
+    assert written() == whole
 
 
 def test_an_interrupt_leaves_no_policy_of_the_config_before(tiny, copied, play_into, monkeypatch):
@@ -313,7 +273,6 @@ def test_an_interrupt_leaves_no_policy_of_the_config_before(tiny, copied, play_i
     with pytest.raises(KeyboardInterrupt):
         play_into(tiny.replace("n_contexts = 8", "n_contexts = 9"), path)
     assert not list(path.glob("best_policy_*"))
-    assert not list(path.glob("leader_*"))
 
 
 class Clocked:

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from milpcb.errors import InputError
-from milpcb.experiments.study.cells import MOST_DRAWN, build_study
+from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 
 RULE = '[[constraints]]\nname = "share_at_most"\naction = {action}\nshare = 0.5\n'
@@ -124,42 +124,3 @@ def test_longest_tasks_come_first(tiny):
     """Comparator and learners of the longest horizon are begun first."""
     horizons = [task.horizon for task in study_of(tiny.replace("horizon = 40", "horizon = [9, 40, 20]")).tasks]
     assert horizons == [40, 40, 20, 20, 9, 9]
-
-
-def drawn(text):
-    """Return the titles of the cells whose leaders are drawn."""
-    return [cell.title for cell in study_of(text).cells if cell.draw]
-
-
-def test_leaders_are_drawn_for_one_seed_at_the_longest_horizon(tiny):
-    """The list's first seed, the longest horizon, every world; not learners that ask no oracle; it changes no key."""
-    text = tiny.replace("horizon = 40", "horizon = [9, 40, 20]\nseeds = [3, 1]")
-    text = text.replace("[environment]", "[[environment]]").replace(
-        "[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n[policies]'
-    )
-    text += '[[learners]]\nname = "uniform"\n[[learners]]\nname = "hedge"\n[[learners]]\nname = "ftpl"\n'
-    assert drawn(text) == [
-        "bistro_plus, planted, T = 40, seed 3",
-        "hedge, planted, T = 40, seed 3",
-        "ftpl, planted, T = 40, seed 3",
-        "bistro_plus, switching, T = 40, seed 3",
-        "hedge, switching, T = 40, seed 3",
-        "ftpl, switching, T = 40, seed 3",
-    ]
-    (other,) = study_of(tiny.replace("horizon = 40", "horizon = [40, 50]")).cells[:1]
-    assert not other.draw
-    assert other.key == study_of(tiny).cells[0].key
-
-
-def test_of_too_many_leaders_those_of_the_first_world_are_drawn(tiny):
-    """18 learners in 8 environments: the 18 of the first; 30 learners: the first 24 of them."""
-    world = '[[environment]]\nname = "planted"\nlabel = "world {0}"\nn_contexts = 8\nn_features = {1}\n'
-    worlds = "".join(world.format(i, 3 + i) for i in range(8))
-    head, tail = tiny.index("[environment]"), tiny.index("[policies]")
-    text = tiny[:head] + worlds + tiny[tail : tiny.index("[[learners]]")]
-    learner = '[[learners]]\nname = "ftpl"\nlabel = "ftpl {0}"\ncap = {1}\n'
-    titles = drawn(text + "".join(learner.format(i, 9 + i) for i in range(18)))
-    assert len(titles) == 18
-    assert all("world 0" in title for title in titles)
-    titles = drawn(text + "".join(learner.format(i, 9 + i) for i in range(30)))
-    assert titles == [f"ftpl {i}, world 0, seed 0" for i in range(MOST_DRAWN)]

@@ -216,10 +216,10 @@ def _leading_digit(x: float) -> int:
 
 
 @plain()
-def draw_policy(policy: Any, leaves: Sequence[Any] | None = None) -> dict[str, bytes]:
+def draw_policy(policy: Any, leaves: Sequence[Any] | None = None, formats: Sequence[str] = FORMATS) -> dict[str, bytes]:
     """Return the pictures of a policy: its own figure, with facts of ``policy.leaves(...)``, or a card of its rules."""
     if hasattr(policy, "figure"):
-        return render(finish(policy.figure(leaves)))
+        return render(finish(policy.figure(leaves)), formats)
     if hasattr(policy, "draw"):
         figure = Figure(figsize=CARD, layout="constrained")
         policy.draw(figure.add_subplot())
@@ -231,4 +231,4 @@ def draw_policy(policy: Any, leaves: Sequence[Any] | None = None) -> dict[str, b
         axes.set_axis_off()
         box = {"facecolor": "0.97", "edgecolor": "0.3", "boxstyle": "round,pad=0.8"}
         axes.text(0.5, 0.5, str(policy), bbox=box, ha="center", va="center", family="monospace", fontsize=10)
-    return render(finish(figure))
+    return render(finish(figure), formats)

@@ -11,12 +11,12 @@ from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import render
 from milpcb.experiments.results.figures.results import NARROW, Results, in_words, joined
 from milpcb.experiments.results.figures.words import glossary, verdict
-from milpcb.experiments.results.report import SAME, DrawnPolicy, grouped, picture, report_page
+from milpcb.experiments.results.report import DrawnPolicy, picture, report_page
 from tests.sketches import sketch
 
 pytestmark = pytest.mark.usefixtures("sketches")
 
-SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="504pt" height="20pt"></svg>'
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="504pt" height="20pt"></svg>'
 
 
 @pytest.fixture(scope="module")
@@ -91,18 +91,6 @@ def test_a_study_of_many_rounds_is_a_small_page(make_frame):
     frame = make_frame([f"learner {i}" for i in range(6)], [f"world {i}" for i in range(4)], seeds=[0, 1], points=400)
     total = sum(len(picture(drawing)["source"]) for drawing in draw(Results(frame, "t")))
     assert total < 1e6
-
-
-def test_leaders_that_are_alike_are_one_card():
-    """Those with the same rules stand together; where it is the best policy itself, nothing is drawn again."""
-    policies = [DrawnPolicy(f"learner {i}", "play 1", SVG, SAME) for i in range(10)]
-    policies += [DrawnPolicy(f"other {i}", f"play {i}", SVG, f"Differs on {i}.") for i in (2, 3)]
-    found = grouped(policies)
-    assert [(policy.heading[:9], policy.rules, bool(policy.svg)) for policy in found] == [
-        ("10 of 12:", "", False),
-        ("other 2", "play 2", True),
-        ("other 3", "play 3", True),
-    ]
 
 
 def test_drawings_have_letters_of_one_size(page):
