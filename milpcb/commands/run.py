@@ -138,8 +138,7 @@ def _report_failures(failed: Failed, path: Path) -> None:
 def resume(directory: Path, backend: str | None, workers: int | None, progress: str, trust: bool) -> None:
     """Finish the run in DIRECTORY, with the config that it holds; cells go on from their saved states.
 
-    Classes ("module:Class"), files of data and schedulers that the config names are taken only if you have run the same
-    config in DIRECTORY before, or with --trust.
+    Classes ("module:Class"), files of data and schedulers that the config names are taken only with --trust.
     """
     from milpcb.experiments.results.records import CONFIG
     from milpcb.experiments.results.store import RunDirectory

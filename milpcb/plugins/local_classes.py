@@ -41,17 +41,6 @@ def look_in(folder: Path | str | None, *, trusted: bool = True) -> None:
     _own.folder, _own.trusted = wanted, trusted
 
 
-@contextmanager
-def seen_from(folder: Path) -> Iterator[None]:
-    """Within this block modules are looked for in another folder, without importing any."""
-    before = _own.folder, _own.trusted
-    _own.folder, _own.trusted = folder, False
-    try:
-        yield
-    finally:
-        _own.folder, _own.trusted = before
-
-
 def folders() -> list[Path]:
     """Return the folder that ``module:Class`` is looked for in after the path of imports, if there is one."""
     return [] if _own.folder is None else [_own.folder]
@@ -64,7 +53,7 @@ def check(kind: str, called: str, name: Name) -> None:
         files = [file for folder in folders() if (file := file_of(folder, name.parts))]
         raise InputError(
             f"{kind} '{clipped(name.text)}' is not registered, and would run {files[0] if files else name.module}; "
-            "you have not run this config here before: read that code, then give --trust"
+            "read that code, then give --trust"
         )
     if name.parts[0] in sys.stdlib_module_names or name.parts[-1] == "__main__":
         raise InputError(

@@ -149,7 +149,7 @@ def test_classes_beside_the_config_are_played_and_resumed_from_anywhere(tmp_path
     assert (first.returncode, first.stderr) == (0, "")
     for record in (tmp_path / "out/cells").glob("*.json"):
         record.unlink()
-    again = process(tmp_path / "elsewhere", "resume", "../out", *quiet)
+    again = process(tmp_path / "elsewhere", "resume", "../out", "--trust", *quiet)
     assert (again.returncode, again.stderr) == (0, "")
     assert not list(tmp_path.rglob("__pycache__"))
 

@@ -113,7 +113,7 @@ def test_a_feature_that_is_called_like_a_column_is_refused(write, tmp_path):
     write(tmp_path, {"x.csv": "cost,age\n5,20\n7,30\n", "c.csv": "a,b\n0,1\n1,0\n"})
     command("run", "tiny.toml", "--out", "out", *QUIET)
     with pytest.raises(InputError, match=r"feature called 'cost'.*rename the feature"):
-        command("log", "out", "--learner", "uniform", "--out", "rounds.csv")
+        command("log", "out", "--learner", "uniform", "--trust", "--out", "rounds.csv")
     assert not (tmp_path / "rounds.csv").exists()
 
 
@@ -124,5 +124,5 @@ def test_actions_of_a_run_keep_their_names(write, tmp_path):
     write(tmp_path, {"x.csv": "age\n" + "\n".join(map(str, ages)) + "\n"})
     write(tmp_path, {"c.csv": "call,write\n" + "".join(f"{int(age > 40)},{int(age <= 40)}\n" for age in ages)})
     command("run", "tiny.toml", "--out", "out", *QUIET)
-    command("learn", "out", "--learner", "uniform", "--depth", "1", *NO_CLAIMS, "--out", "found")
+    command("learn", "out", "--trust", "--learner", "uniform", "--depth", "1", *NO_CLAIMS, "--out", "found")
     assert (tmp_path / "found/policy.txt").read_text() == "if age <= 40:\n    play call\nelse:\n    play write\n"

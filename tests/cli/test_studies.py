@@ -112,7 +112,7 @@ def test_a_killed_study_takes_its_workers_along_and_goes_on(grid, busy, whole, p
     busy.kill()
     assert wait_for(lambda: not processes(grid)), processes(grid)
     (grid / "hold").unlink()
-    done = process(grid, "resume", "out", "--progress", "quiet")
+    done = process(grid, "resume", "out", "--trust", "--progress", "quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert untimed(grid / "out") == whole
     assert not list(grid.glob("out/cells/*.part"))

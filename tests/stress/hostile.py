@@ -125,7 +125,6 @@ def prepare(place: Path) -> None:
     import milpcb
     from policies import DecisionTrees
 
-    os.environ["XDG_STATE_HOME"] = str(place / "state")
     (place / "home").mkdir()
     here = Path.cwd()
     os.chdir(place / "home")
@@ -227,7 +226,6 @@ def attack(place: Path, most: int, only: str = "", *, gate: bool = True) -> dict
     """
     if not gate:
         take_the_gate_out()
-    os.environ["XDG_STATE_HOME"] = str(place / "state")
     found: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory(prefix="hostile-") as name, listening() as (address, connected):
         base = Base(place / "home", Path(name).resolve() / "outside", address)

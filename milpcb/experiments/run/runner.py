@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -18,8 +16,6 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from milpcb.core.decimals import spaced
-from milpcb.core.files import contents, write_file
-from milpcb.core.gate import named_classes
 from milpcb.errors import RunError
 from milpcb.experiments.results.curves import write_curves
 from milpcb.experiments.results.records import CONFIG
@@ -29,12 +25,10 @@ from milpcb.experiments.run.player import LearnerPlayer, checkpoints
 from milpcb.experiments.run.progress import Progress, span
 from milpcb.experiments.run.task import Failure, Outcome, compute
 from milpcb.experiments.study.cells import Cell, Study, Task, build_study
-from milpcb.experiments.study.config import folder_of, read_config, read_tables
-from milpcb.experiments.study.fingerprints import foreign_parts, source_digest
-from milpcb.experiments.study.options import check_options
-from milpcb.experiments.study.sections import Config, RunSection
+from milpcb.experiments.study.config import read_config
+from milpcb.experiments.study.sections import Config
 from milpcb.experiments.study.worlds import World, entrant_of, open_world
-from milpcb.plugins import local_classes, registry
+from milpcb.plugins import registry
 
 MOST_LISTED = 40  # cells of a dry run; more are counted by learner
 ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
@@ -68,7 +62,6 @@ def run(config: Config, directory: RunDirectory, progress: Progress, backend: st
     try_out(pending)
     with directory.locked():
         directory.begin(config, study, held.finished)
-        remember(directory.path, config)
         try:
             failed = _compute_all(config, directory, pending, progress, by)
         except KeyboardInterrupt:
@@ -135,44 +128,12 @@ def _keep(directory: RunDirectory, task: Task, result: Outcome | Failure | Excep
 
 
 def read_run(directory: Path, *, trust: bool) -> Config:
-    """Return the config of a run directory.
+    """Return the config of a run directory; raises RunError where it is not as a run wrote it.
 
-    Raises RunError where it is not as a run wrote it, and InputError where it asks for more than milpcb brings, unless
-    ``trust``, or this user has run it in that place before.
+    Unless ``trust``, it raises InputError where the config asks for more than milpcb brings.
     """
     check_config(directory)
-    note = None if trust else _note(directory)
-    return read_config(directory / CONFIG, trusted=trust or (note is not None and note.is_file()))
-
-
-def remember(directory: Path, config: Config) -> None:
-    """Note that this user runs what a config asks for; nothing is noted where that is all milpcb's own."""
-    note = _note(directory) if foreign_parts(config) else None
-    if note:
-        with suppress(RunError):
-            write_file(note, f"{directory.resolve()}\n".encode())
-
-
-def _note(directory: Path) -> Path | None:
-    """Return the file recording that this user ran this config and code in this place; None where there is no home.
-
-    It is in ``$XDG_STATE_HOME/milpcb/trusted``, by default ``~/.local/state``, outside the directory.
-    """
-    try:
-        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
-    except RuntimeError:
-        return None
-    what = [str(directory.resolve()).encode(), contents(directory / CONFIG), *_code(directory)]
-    return state / "milpcb/trusted" / hashlib.sha256(b"\0".join(what)).hexdigest()
-
-
-def _code(directory: Path) -> list[bytes]:
-    """Return a digest of the source of each class that the config of a directory names; nothing is imported."""
-    tables, _ = read_tables(directory / CONFIG)
-    run = tables.get("run")
-    folder = check_options(RunSection, run, "[run]")["folder"] if isinstance(run, dict) else None
-    with local_classes.seen_from(folder_of(folder, directory.absolute())):
-        return [f"{name} {source_digest(name)}".encode() for name in sorted({*named_classes(tables)})]
+    return read_config(directory / CONFIG, trusted=trust)
 
 
 def dry_run(config: Config, path: Path, backend: str | None = None) -> Iterator[Table | str]:

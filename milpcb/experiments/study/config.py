@@ -33,12 +33,6 @@ def read_config(path: Path, *, trusted: bool = True) -> sections.Config:
     Classes that it names as ``module:Class`` are looked for in its folder. Unless it is ``trusted``, these are refused,
     and so are files of data and a scheduler.
     """
-    tables, text = read_tables(path)
-    return parse_config(tables, text, str(path), path.absolute().parent, trusted=trusted)
-
-
-def read_tables(path: Path) -> tuple[dict[str, Any], str]:
-    """Return the tables of a config, unchecked, and its text; raises InputError where the file is no TOML in UTF-8."""
     check_file(path, "config")
     try:
         with path.open("rb") as file:
@@ -56,7 +50,7 @@ def read_tables(path: Path) -> tuple[dict[str, Any], str]:
         raise InputError(f"{path} is not valid TOML: {reason}") from error
     if nests_deeply(tables):
         raise InputError(f"{path} nests too deeply; no config of a study does")
-    return tables, text
+    return parse_config(tables, text, str(path), path.absolute().parent, trusted=trusted)
 
 
 def parse_config(
@@ -74,7 +68,7 @@ def parse_config(
     reader = _Reader(tables, text, where)
     run: sections.RunSection = reader.section("run", sections.RunSection)
     wanted = folder is not None and any(named_classes(tables))
-    run = replace(run, folder=str(folder_of(run.folder, folder)) if folder and wanted else None)
+    run = replace(run, folder=str((folder / (run.folder or "")).resolve()) if folder and wanted else None)
     local_classes.look_in(run.folder, trusted=trusted)
     if not trusted:
         run = replace(run, folder=None)  # no task looks there
@@ -95,16 +89,10 @@ def parse_config(
     if not trusted and (foreign := foreign_parts(config)):
         more = f"; and {len(foreign) - 1} more" if len(foreign) > 1 else ""
         raise InputError(
-            f"{where} asks for more than milpcb brings: {foreign[0]}{more}; "
-            "you have not run this config here before: look at that, then give --trust"
+            f"{where} asks for more than milpcb brings: {foreign[0]}{more}; look at that, then give --trust"
         )
     reader.check_settings(config)
     return config
-
-
-def folder_of(named: str | None, place: Path) -> Path:
-    """Return the folder that a config's classes are in: ``named`` in ``[run]``, else ``place``, that of the config."""
-    return (place / named if named else place).resolve()
 
 
 class _Reader:

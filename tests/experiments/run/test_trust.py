@@ -8,7 +8,7 @@ import pytest
 
 from milpcb.core.files import digest
 from milpcb.errors import InputError
-from milpcb.experiments.run.runner import read_run, remember
+from milpcb.experiments.run.runner import read_run
 from milpcb.plugins import local_classes, registry
 
 LEARNER = """\
@@ -32,8 +32,7 @@ def write_config(directory, text):
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Return a folder to put a run directory in, without notes of earlier runs; the folder of classes is reset."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    """Return a folder to put a run directory in; the folder of classes is reset."""
     (tmp_path / "run").mkdir()
     monkeypatch.chdir(tmp_path)
     yield tmp_path
@@ -96,17 +95,6 @@ def test_nothing_is_connected_to_or_read_for_a_foreign_directory(case, make, tin
         files = 'name = "replay"\ncontexts = "/etc/hostname"\ncosts = "/etc/hostname"\n'
         write_config(directory, tiny[:start] + files + tiny[stop:])
     with pytest.raises(InputError, match=f"{message}.*give --trust$"):
-        read_run(directory, trust=False)
-
-
-def test_what_was_run_here_is_trusted_here_as_it_was(make, place):
-    """The note is of this config, this code and this place: an edited source, or a copy elsewhere, asks again."""
-    directory = make(CLASS.format("mine:Box.Learner"))
-    remember(directory, read_run(directory, trust=True))
-    assert (place / "hit").exists()
-    assert read_run(directory, trust=False).learners[-1].label == "mine:Box.Learner"
-    (directory / "mine.py").write_text((directory / "mine.py").read_text() + "# edited\n")
-    with pytest.raises(InputError, match="give --trust"):
         read_run(directory, trust=False)
 
 
