@@ -135,7 +135,7 @@ class Optimism:
 
     In the place of an estimate e >= c, x = c + log(1 + lambda (e - c)) / l <= e, where l = -log(1 - lambda). The stakes
     lambda are fixed in advance and never increase; without a horizon they fall with the round. ``log_size`` is log N,
-    ``factor`` multiplies all stakes (statements 17 and 19 of milpcb/theory/confidence.md).
+    ``factor`` multiplies all stakes (statement 17 of milpcb/theory/confidence.md).
     """
 
     def __init__(self, log_size: float, n_actions: int, horizon: int | None, factor: float = 1.0) -> None:

@@ -1,10 +1,9 @@
 """Follow the perturbed leader with adaptive noise: the run itself sets its size; no horizon, minima alone.
 
-L is the table of estimated total costs, n a fresh vector of noise of a fixed law that is symmetric about 0, n(pi) what
-it adds to the total of policy pi, and spread = E max_pi -n(pi). Round t plays the leader on L and n / eps_t. Where its
-action y has the cost c, J counts redraws until y is played again, at most M_t, c J is added to L at y, and one more
-fresh vector estimates by how much that raises E min_pi (L(pi) + n(pi) / eps_t): the gain. With Delta the sum of c -
-gain so far,
+L is the table of estimated total costs, n a fresh vector of Laplace noise, n(pi) what it adds to the total of policy
+pi, and spread = E max_pi -n(pi). Round t plays the leader on L and n / eps_t. Where its action y has the cost c, J
+counts redraws until y is played again, at most M_t, c J is added to L at y, and one more fresh vector estimates by how
+much that raises E min_pi (L(pi) + n(pi) / eps_t): the gain. With Delta the sum of c - gain so far,
 
     1 / eps_{t+1} = max(1 / eps_t, Delta / spread),    E[certificate_t] <= E[spread / eps_t + Delta_t] = E[bound_t]
 
@@ -18,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb.bets import Optimism
 from milpcb.core.kept import SavedPart
 from milpcb.learners.needs import proved_action
 from milpcb.protocols import ValueOracle
@@ -26,48 +24,18 @@ from milpcb.protocols.oracles import Table
 from milpcb.types import Floats
 
 
-class Law(NamedTuple):
-    """How ``size`` coordinates are drawn, and what is known of the law.
-
-    ``shifts``: whether moving a coordinate by s changes no probability by more than a factor exp(|s|), as a priori
-    guarantees need. ``whole`` noise consists of integers, and so does its multiplier, rounded up.
-    """
-
-    draw: Callable[[np.random.Generator, int], Floats]
-    shifts: bool = False
-    whole: bool = False
-
-
-def laplace(generator: np.random.Generator, size: int) -> Floats:
-    """Return Laplace variables of scale 1, as differences of exponential ones, which are drawn faster."""
-    more, less = generator.standard_exponential((2, size))
-    return np.asarray(more - less)
-
-
-def geometric(generator: np.random.Generator, size: int) -> Floats:
-    """Return differences of geometric variables: each integer n with a probability proportional to exp(-|n|)."""
-    more, less = np.floor(generator.standard_exponential((2, size)))
-    return np.asarray(more - less)
-
-
-LAWS: dict[str, Law] = {
-    "laplace": Law(laplace, shifts=True),
-    "normal": Law(lambda generator, size: generator.standard_normal(size)),
-    "whole": Law(geometric, whole=True),
-}
-
-
 class Noise(SavedPart):
-    """Vectors (size,) of independent coordinates of one law, from a generator of their own."""
+    """Vectors (size,) of independent Laplace variables of scale 1, from a generator of their own."""
 
     kept = ("_rng",)
 
-    def __init__(self, law: Law, size: int, generator: np.random.Generator) -> None:
-        self.law, self._size, self._rng = law, size, generator
+    def __init__(self, size: int, generator: np.random.Generator) -> None:
+        self._size, self._rng = size, generator
 
     def draw(self) -> Floats:
-        """Return a fresh vector."""
-        return self.law.draw(self._rng, self._size)
+        """Return a fresh vector, as differences of exponential variables, which are drawn faster."""
+        more, less = self._rng.standard_exponential((2, self._size))
+        return np.asarray(more - less)
 
 
 class Spread(NamedTuple):
@@ -131,7 +99,7 @@ class Leaders:
         return self.table.minimise(noise).value - before.value
 
 
-FIRST_RATE = 2.0  # eps_1; 1 where noise is of integers
+FIRST_RATE = 2.0  # eps_1
 STANDARD_ERRORS = 4.0  # added to the estimate of the spread in the guarantee
 
 
@@ -140,27 +108,18 @@ class AdaptiveNoise(SavedPart):
 
     The table of ``queries`` is empty, ``noise`` has as many coordinates as it has, ``spreads`` are two independent
     estimates of E max over policies of -n(pi), for the rates and for the bound. ``cap`` is M, None for ceil(sqrt(K t))
-    in round t; ``optimism`` gives what is added to the table in the place of c J, None for c J itself.
+    in round t.
     """
 
     kept = ("_scale", "_last_scale", "_excess", "_table", "_noise")
 
     def __init__(
-        self,
-        queries: Leaders,
-        noise: Noise,
-        spreads: tuple[Spread, Spread],
-        *,
-        cap: int | None,
-        n_actions: int,
-        optimism: Optimism | None = None,
+        self, queries: Leaders, noise: Noise, spreads: tuple[Spread, Spread], *, cap: int | None, n_actions: int
     ) -> None:
         self._queries, self._noise, self._cap, self._n_actions = queries, noise, cap, n_actions
         self._table = queries.table
         self._for_rates, self._for_bound = spreads
-        self._optimism = optimism
-        self._first = 1.0 if noise.law.whole else 1 / FIRST_RATE
-        self._scale = self._first  # 1 / eps of the round to come
+        self._scale = 1 / FIRST_RATE  # 1 / eps of the round to come
         self._last_scale = 0.0  # that of the last round learnt; 0 before there is one
         self._excess = 0.0  # Delta
 
@@ -180,11 +139,9 @@ class AdaptiveNoise(SavedPart):
             return 0.0
         most = math.ceil(math.sqrt(self._n_actions * (played + 1))) if self._cap is None else self._cap
         estimate = cost * self._redraws(row, action, most)
-        added = estimate if self._optimism is None else self._optimism.estimate(cost, estimate, played + 1)
-        self._excess += cost - self._gain(row, action, added)
+        self._excess += cost - self._gain(row, action, estimate)
         if self._for_rates.mean:
-            wanted = self._excess / self._for_rates.mean
-            self._scale = max(self._scale, float(math.ceil(wanted)) if self._noise.law.whole else wanted)
+            self._scale = max(self._scale, self._excess / self._for_rates.mean)
         return estimate
 
     def bound(self) -> float:
@@ -192,12 +149,11 @@ class AdaptiveNoise(SavedPart):
         return self._for_bound.mean * self._last_scale + self._excess
 
     def guarantee(self, horizon: int | None) -> float:
-        """Return the constant of statement 15 of milpcb/theory/README.md; infinite without a horizon or for other laws.
+        """Return the constant of statement 15 of milpcb/theory/README.md; infinite without a horizon.
 
-        Of the spread it takes the mean of both estimates plus four of its standard errors, as the true one is not
-        known. What optimistic estimates may leave out of c J in the mean is in statement 19 of confidence.md there.
+        Of the spread it takes the mean of both estimates plus four of its standard errors, as the true one is unknown.
         """
-        if horizon is None or not self._noise.law.shifts:
+        if horizon is None:
             return math.inf
         estimate = self._for_rates.mean
         if estimate == 0:  # all policies are alike
@@ -208,11 +164,8 @@ class AdaptiveNoise(SavedPart):
         capped = 2 * math.sqrt(K * T) if self._cap is None else K * T / self._cap
         instability = self._table.n_moved * (K - 0.5)
         chance = math.sqrt((2 * K - 1) * T)
-        left_out = 0.0
-        if self._optimism is not None:
-            left_out = (K - 1) * (2 * K + 1) / (2 * K) * self._optimism.stake(1) * T
-        paid = chance + 1 + math.sqrt(2 * instability * T * estimate) + capped / math.e + left_out
-        return spread * self._first + paid + spread / estimate * (paid + chance)
+        paid = chance + 1 + math.sqrt(2 * instability * T * estimate) + capped / math.e
+        return spread / FIRST_RATE + paid + spread / estimate * (paid + chance)
 
     def _draw(self) -> Any:
         return self._noise.draw() * self._scale

@@ -6,11 +6,10 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from milpcb import rng
-from milpcb.bets import Estimates, Optimism
 from milpcb.core.checks import choice, real, whole
 from milpcb.core.kept import SavedPart
 from milpcb.errors import InputError
-from milpcb.learners.adaptive_noise import LAWS, AdaptiveNoise, Leaders, Noise, spread
+from milpcb.learners.adaptive_noise import AdaptiveNoise, Leaders, Noise, spread
 from milpcb.learners.base import Learner
 from milpcb.learners.needs import proved_action, require, require_contexts
 from milpcb.protocols import ValueOracle
@@ -124,25 +123,23 @@ def _separating(oracle: ValueOracle, separator: list[int]) -> Ints:
 
 Queries = Literal["profile", "argmin"]
 Place = Literal["contexts", "columns"]
-OPTIMISM = 0.5  # of the stakes of Exp4: redraws are noisier than c / q, so that more of it is left out
 
 
 class ContextualFTPL(Learner):
-    """Every round, the policy that is best on past estimates plus fresh noise.
+    """Every round, the policy that is best on past estimates plus fresh Laplace noise.
 
-    Setting: contexts and costs are both adversarial and fixed in advance; nothing is i.i.d.
-    Estimates: J c e_y, where J counts redraws of the noise until the same action comes out again (geometric resampling,
-    at most M redraws): a query for the play and, where it cost something, one for each redraw.
+    Setting: contexts and costs are both adversarial and fixed in advance; nothing is i.i.d. Estimates: J c e_y, where J
+    counts redraws of the noise until the same action comes out again (geometric resampling, at most M redraws): a query
+    for the play and, where it cost something, one for each redraw.
 
     A fixed ``epsilon`` is the published algorithm. Either all contexts that can occur are known (transductive, in its
     set version: the noise is on every distinct context of the oracle), or a separator is: rows on which any two
-    distinct policies differ, and then the noise is on these alone.
-    Guarantee: E[regret] <= 2 eps kappa K T + (2 sqrt(d log N) + log N) / eps + K T / (e M) for noise on d contexts,
-    where kappa = 1 transductively and kappa = d with a separator. This bound is derived for this project; its rates are
-    no worse than those of the paper's abstract.
+    distinct policies differ, and then the noise is on these alone. Guarantee (statement 13 of milpcb/theory/README.md):
+    E[regret] <= 2 eps kappa K T + (2 sqrt(d log N) + log N) / eps + K T / (e M) for noise on d contexts, where kappa =
+    1 transductively and kappa = d with a separator.
 
-    ``epsilon = "adaptive"`` (derived for this project; see milpcb.learners.adaptive_noise) needs no horizon. The noise
-    grows with what the run itself has seen, and ``bound()`` is what it proves about itself. For Laplace noise
+    ``epsilon = "adaptive"`` (see milpcb.learners.adaptive_noise) needs no horizon. The noise grows with what the run
+    itself has seen, and ``bound()`` is what it proves about itself. Guarantee (statement 15):
 
         E[regret] <= spread / 2 + 2 sqrt(2 S (K - 1/2) T spread) + 3 sqrt((2 K - 1) T) + (4 / 2.718) sqrt(K T) + 2,
 
@@ -153,22 +150,14 @@ class ContextualFTPL(Learner):
     ----------
     oracle : the policy class, opened on all contexts that will occur
     horizon, seed : as of every learner; a fixed epsilon is made from the horizon
-    epsilon : eps > 0, the noise is Laplace of scale 1 / eps; None takes the minimiser of the guarantee; "adaptive" is
-        above
+    epsilon : eps > 0, the noise has the scale 1 / eps; None takes the minimiser of the guarantee; or "adaptive"
     noise_on : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike
-        counted once; "columns" is on the leaf totals of the class's search, so that a round costs the same however
-        many contexts there are.
-    law : with "adaptive", the law of the noise: "laplace", which alone has a guarantee in advance, "normal", "whole":
-        integers, times integers 1 / eps. Then, if costs are 0 or 1, all totals are whole, and with queries = "profile"
-        all exact oracles lead to the same play bit for bit
+        counted once; "columns" is on the leaf totals of the class's search, so that a round costs the same however many
+        contexts there are
     cap : M, the most redraws of a round; None takes the square root of K T, rounded up, and with "adaptive" that of K t
         in round t
     separator : row numbers of a separator; None for the transductive version. An oracle that lists its policies is
         asked whether it is one; otherwise that is taken on trust, and the guarantee rests on it
-    estimates : "unbiased", c J; or with "adaptive" "optimistic", c + log(1 + lambda (J - 1) c) / l in its place, for
-        lambda = 2 sqrt(log N / (K T)) or 0.75 sqrt(log N / (K t)) without a horizon, and l = -log(1 - lambda): what was
-        seldom played is tried again, at the price of some regret, so that certificates with confidence are far lower
-        after many rounds. ``bound()`` holds as it is (statement 19 of milpcb/theory/confidence.md)
     queries : "profile" plays the action where one profile is least; "argmin" that of a minimiser, which is the same but
         with probability 0. With oracle kind "milp" a profile takes K solves and a minimiser one
 
@@ -187,17 +176,13 @@ class ContextualFTPL(Learner):
         seed: int = 0,
         epsilon: float | Literal["adaptive"] | None = None,
         noise_on: Place = "contexts",
-        law: str = "laplace",
         cap: int | None = None,
         separator: list[int] | None = None,
-        estimates: Estimates = "unbiased",
         queries: Queries = "profile",
     ) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         choice("queries", queries, get_args(Queries))
         choice("noise_on", noise_on, get_args(Place))
-        choice("law", law, LAWS)
-        optimistic = choice("estimates", estimates, get_args(Estimates)) == "optimistic"
         require(type(self).__name__, oracle, "minimise", *(["profile"] if queries == "profile" else []))
         cap = None if cap is None else whole("cap", cap, 1)
         self._leader: AdaptiveNoise | FixedNoise
@@ -205,17 +190,13 @@ class ContextualFTPL(Learner):
             choice("epsilon", epsilon, ("adaptive",))
             if separator is not None:
                 raise InputError('a separator is for a fixed epsilon; leave it out, or epsilon = "adaptive"')
-            optimism = self._optimism(oracle, horizon) if optimistic else None
-            self._leader = self._adaptive(seed, noise_on, law, cap, queries, optimism)
+            self._leader = self._adaptive(seed, noise_on, cap, queries)
             return
         fixed = "ContextualFTPL with a fixed epsilon"
         if horizon is None:
             raise InputError(f'{fixed} needs a horizon; give one, or set epsilon = "adaptive", which needs none')
-        if (noise_on, law, optimistic) != ("contexts", "laplace", False):
-            raise InputError(
-                f'noise_on = "{noise_on}", law = "{law}" and estimates = "{estimates}" are for epsilon = "adaptive"; '
-                "set it too"
-            )
+        if noise_on != "contexts":
+            raise InputError(f'noise_on = "{noise_on}" is for epsilon = "adaptive"; set it too')
         require_contexts(fixed, oracle, ', or set epsilon = "adaptive" and noise_on = "columns"')
         self._leader = FixedNoise(
             oracle, horizon=horizon, seed=seed, epsilon=epsilon, cap=cap, separator=separator, queries=queries
@@ -227,8 +208,7 @@ class ContextualFTPL(Learner):
         return self._leader.epsilon
 
     def _act(self, row: int) -> Floats:
-        """Return all mass on the action of a freshly drawn policy (K,): the draw is the learner's own."""
-        q = np.zeros(self.n_actions)
+        q = np.zeros(self.n_actions)  # all mass on one action: the draw is the learner's own
         q[self._leader.play(row)] = 1.0
         return q
 
@@ -241,33 +221,18 @@ class ContextualFTPL(Learner):
         return self._leader.guarantee(self.horizon)
 
     def bound(self, confidence: float | None = None) -> float:
-        """Return what an adaptive run proves about itself, NaN at a fixed epsilon; its mean bounds mean regret.
-
-        There is none with a ``confidence``: NaN.
-        """
+        """Return what an adaptive run proves about itself; NaN at a fixed epsilon and with a ``confidence``."""
         return self._leader.bound() if confidence is None else np.nan
 
     def estimates(self) -> Floats | None:
         """Return the estimates J c e_y, summed by context (m, K), without noise."""
         return self.ledger.totals(self.oracle.n_contexts, self.n_actions)
 
-    def _optimism(self, oracle: ValueOracle, horizon: int | None) -> Optimism:
-        if np.isnan(oracle.log_union):
-            raise InputError(
-                'estimates = "optimistic" needs the number of policies before all contexts are known; hand in all '
-                'contexts, or take a class with explicit cut points and kind "search"'
-            )
-        made = Optimism(oracle.log_union, self.n_actions, horizon, OPTIMISM)
-        self.ledger.bet(*made.stakes)
-        return made
-
-    def _adaptive(
-        self, seed: int, noise_on: Place, law: str, cap: int | None, queries: Queries, optimism: Optimism | None
-    ) -> AdaptiveNoise:
+    def _adaptive(self, seed: int, noise_on: Place, cap: int | None, queries: str) -> AdaptiveNoise:
         table = self.oracle.table(noise_on)
         asked = Leaders(table, None if queries == "profile" else self.oracle)
         for_rates, for_bound, for_play = (
-            Noise(LAWS[law], table.n_noisy, rng.child(seed, "learner", name))
+            Noise(table.n_noisy, rng.child(seed, "learner", name))
             for name in ("spread for rates", "spread for bound", "noise")
         )
 
@@ -276,4 +241,4 @@ class ContextualFTPL(Learner):
 
         first = spread(for_rates, least)
         spreads = first, spread(for_bound, least, first.draws)
-        return AdaptiveNoise(asked, for_play, spreads, cap=cap, n_actions=self.n_actions, optimism=optimism)
+        return AdaptiveNoise(asked, for_play, spreads, cap=cap, n_actions=self.n_actions)

@@ -31,16 +31,13 @@ LEARNERS: dict[str, Callable[[Any, int, int], Any]] = {  # of an oracle, a seed 
     "exp4, optimistic": lambda oracle, _seed, T: Exp4(oracle, horizon=T, rate="certified", estimates="optimistic"),
     "exp4, optimistic, no horizon": lambda oracle, _seed, _T: Exp4(oracle, estimates="optimistic"),
     "epsilon-greedy": lambda oracle, _seed, T: EpsilonGreedy(oracle, horizon=T),
-    "adaptive leader": lambda oracle, seed, _T: leader(oracle, seed),
-    "adaptive leader, optimistic": lambda oracle, seed, T: leader(oracle, seed, horizon=T, estimates="optimistic"),
+    "adaptive leader": lambda oracle, seed, _T: ContextualFTPL(
+        oracle, seed=seed, epsilon="adaptive", noise_on="columns"
+    ),
     "signed noise": lambda oracle, seed, T: BistroPlus(
         oracle, FinitePool(oracle.contexts), horizon=T, seed=seed, noise="signed", queries="profile"
     ),
 }
-
-
-def leader(oracle: Any, seed: int, **options: Any) -> ContextualFTPL:
-    return ContextualFTPL(oracle, seed=seed, epsilon="adaptive", noise_on="columns", **options)
 
 
 class Played(NamedTuple):

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle, rng
-from milpcb.bets import proved
 from milpcb.learners import ContextualFTPL
-from milpcb.learners.adaptive_noise import LAWS, MOST, Noise, Spread, spread
-from milpcb.ledger import OWN
+from milpcb.learners.adaptive_noise import MOST, Noise, Spread, spread
 from policies import DecisionTrees
 
 from .rounds import perturbed, play_planted
@@ -27,50 +25,35 @@ def spreads(learner: Any, *changed: Spread) -> tuple[Spread, Spread]:
     return leader._for_rates, leader._for_bound
 
 
-# --------------------------------------------------------------------------- laws of noise
+# --------------------------------------------------------------------------- the noise and its spread
 
 
-@pytest.mark.parametrize(
-    ("law", "beyond"),
-    [
-        ("laplace", {1.0: np.exp(-1), 2.5: np.exp(-2.5)}),
-        ("normal", {1.0: 0.3173105, 2.5: 0.0124193}),
-        # both tails of the integers from 1, from 2 and from 3 on: 2 e^-n / (1 + 1/e)
-        ("whole", {0.5: 2 * np.exp(-1) / (1 + np.exp(-1)), 1.5: 2 * np.exp(-2) / (1 + np.exp(-1))}),
-    ],
-)
-def test_laws_are_what_they_are_called(law: str, beyond: dict[float, float]) -> None:
-    """Tails have their probabilities, on both sides alike, and the integers are whole."""
+def test_noise_is_of_laplace_variables() -> None:
+    """Tails have their probabilities, on both sides alike."""
     n = 200_000
-    drawn = Noise(LAWS[law], n, rng.child(0, "test")).draw()
-    assert drawn.shape == (n,)
-    assert LAWS[law].whole == bool((drawn == np.rint(drawn)).all())
-    for x, p in beyond.items():
-        for tail, chance in ((np.abs(drawn) > x, p), (drawn > x, p / 2)):
+    drawn = Noise(n, rng.child(0, "test")).draw()
+    for x in (1.0, 2.5):
+        for tail, chance in ((np.abs(drawn) > x, np.exp(-x)), (drawn > x, np.exp(-x) / 2)):
             assert abs(tail.mean() - chance) < 5 * np.sqrt(chance / n)
 
 
-@pytest.mark.parametrize(
-    ("law", "mean"), [("laplace", 0.75), ("normal", 1 / np.sqrt(np.pi)), ("whole", 2 * np.exp(-1) / (1 - np.exp(-2)))]
-)
-def test_spread_of_two_policies_is_half_the_mean_distance(law: str, mean: float) -> None:
-    """E max(-x, -y) = E|x - y| / 2: 3/4 for Laplace, 1 / sqrt(pi) for normal variables; 0 where policies are alike."""
-    learner = adaptive(OPPOSITE, law=law)
+def test_spread_of_two_policies_is_half_the_mean_distance() -> None:
+    """E max(-x, -y) = E|x - y| / 2, which is 3/4; 0 where policies are alike."""
+    learner = adaptive(OPPOSITE)
     for found in spreads(learner):
         assert found.draws == MOST
-        if law != "whole":
-            assert abs(found.mean - mean) < 5 * found.error
+        assert abs(found.mean - 0.75) < 5 * found.error
     assert len(set(spreads(learner))) == 2
     assert spreads(adaptive([[1, 0]]))[0].mean == 0.0
 
 
 def test_spread_stops_when_it_is_precise() -> None:
     """A sum of many coordinates is known well after few draws; the second estimate takes as many as it is told to."""
-    noise = Noise(LAWS["normal"], 400, rng.child(0, "test"))
+    noise = Noise(400, rng.child(0, "test"))
     found = spread(noise, lambda n: -float(np.abs(n).sum()))
     assert found.error <= 0.01 * found.mean
     assert found.draws < MOST
-    assert abs(found.mean - 400 * np.sqrt(2 / np.pi)) < 5 * found.error
+    assert abs(found.mean - 400) < 5 * found.error
     assert spread(noise, lambda n: -float(np.abs(n).sum()), 77).draws == 77
 
 
@@ -123,14 +106,12 @@ def test_the_guarantee_is_the_constant_of_the_proof() -> None:
     assert lower.guarantee() == pytest.approx(expected + 2 * (K * T / (10 * np.e) - capped))
 
 
-def test_guarantees_of_other_settings() -> None:
-    """Infinite without a horizon and for other laws, 0 for one policy.
+def test_the_guarantee_allows_for_four_standard_errors_of_the_spread() -> None:
+    """Of the mean of two independent estimates: 0.03 and 0.04 add what a mean larger by 4 * 0.05 / 2 does.
 
-    Four standard errors are added to the spread, of the mean of two independent estimates: 0.03 and 0.04 add what a
-    mean larger by 4 * 0.05 / 2 does.
+    It is infinite without a horizon, 0 for one policy.
     """
     assert adaptive().guarantee() == np.inf
-    assert adaptive(horizon=10, law="whole").guarantee() == adaptive(horizon=10, law="normal").guarantee() == np.inf
     assert adaptive([[1, 0]], horizon=10).guarantee() == 0.0
     unsure, larger = adaptive(horizon=5000), adaptive(horizon=5000)
     size = spreads(unsure)[0]._replace(mean=0.8, error=0.0)
@@ -153,17 +134,14 @@ def test_regret_is_within_bound_and_guarantee(switch: int) -> None:
     assert all(learner.oracle_error() == 0.0 for learner in learners)
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_rates_never_increase(law: str) -> None:
-    """They begin at 2, in integers at 1, and are then one over integers; before a round there is no bound."""
-    learner = adaptive(law=law)
+def test_rates_never_increase() -> None:
+    """They begin at 2; before a round there is no bound."""
+    learner = adaptive()
     assert learner.bound() == 0.0
     rates = play_planted(learner, 600, 0)[1]
-    assert rates[0] == (1.0 if law == "whole" else 2.0)
+    assert rates[0] == 2.0
     assert (np.diff(rates) <= 0).all()
     assert rates[-1] < 0.7 * rates[0]
-    if law == "whole":
-        assert {1 / rate for rate in rates} <= set(range(1, 100))
 
 
 def test_questions_of_a_round() -> None:
@@ -188,16 +166,6 @@ def trees(kind: str, **options: Any) -> Any:
     contexts = np.random.default_rng(2).random((6, 2))
     oracle = open_oracle(DecisionTrees(2, 1, thresholds=2), contexts, kind=kind)
     return ContextualFTPL(oracle, seed=3, epsilon="adaptive", **options)
-
-
-def test_whole_numbers_give_the_same_bytes_on_every_oracle() -> None:
-    """All totals are whole, so nothing is rounded, and states are equal: search, list, audited and MILP."""
-    runs = []
-    for kind in ("search", "enumeration", "audited", "milp"):
-        learner = trees(kind, law="whole")
-        runs.append((play_planted(learner, 60, 0)[:2], learner.state(), learner.bound()))
-    assert all(run == runs[0] for run in runs)
-    assert len(set(runs[0][0][0])) == 2
 
 
 @pytest.mark.parametrize(("kind", "queries"), [("search", "argmin"), ("milp", "argmin"), ("milp", "profile")])
@@ -237,61 +205,3 @@ def test_a_class_of_one_policy_is_played() -> None:
         learner.learn(row, 1 - row, 1.0, 1.0)
     assert learner.certificate() == 0.0
     assert learner.bound() == pytest.approx(0.0, abs=1e-12)
-
-
-# --------------------------------------------------------------------------- optimistic estimates
-
-
-def opened(horizon: int | None = 50) -> Any:
-    """Return the learner with optimistic estimates on three policies."""
-    return adaptive([[0, 0], [1, 1], [0, 1]], "enumeration", horizon=horizon, estimates="optimistic")
-
-
-def played(learner: Any, rounds: int) -> Any:
-    """Play costs of 0, 0.5 and 1."""
-    for t in range(rounds):
-        q = learner.act(t % 2)
-        action = int(q.argmax())
-        learner.learn(t % 2, action, (t % 3) / 2, 1.0)
-    return learner
-
-
-def test_the_table_holds_what_the_stake_of_the_run_proves() -> None:
-    """By cell c + log(1 + lambda (c J - c)) / l, summed; the ledger keeps c J, which is never less."""
-    learner = played(opened(), 40)
-    (stake,) = set(learner.ledger.stakes[-1:])
-    sums = learner.ledger.sums(OWN + len(learner.ledger.stakes) - 1, 2, 2)
-    table = learner._leader._queries.table
-    least = [sums[np.arange(2), labels].sum() for labels in learner.oracle.labelings]
-    assert table.minimise().value == pytest.approx(min(least))
-    assert (sums <= learner.ledger.totals(2, 2) + 1e-9).all()
-    assert stake == pytest.approx(2 * np.sqrt(np.log(3) / (2 * 50)))
-
-
-def test_what_is_left_out_is_at_most_what_the_guarantee_adds() -> None:
-    """sum_a q_a^2 E[c J - x] <= lambda (K - 1) (2 K + 1) / (2 K), for every cost, cap and law on a grid."""
-    counts = np.arange(1, 1500)
-    for K, stake, cost in [(K, stake, cost) for K in (2, 3) for stake in (0.2, 0.5) for cost in (0.3, 1.0)]:
-        left_out = np.array([cost * J - proved(cost, cost * J, stake) for J in counts.tolist()])
-        for first in (1 / K, 0.5, 0.9):
-            q = np.array([first, *[(1 - first) / (K - 1)] * (K - 1)])
-            means = [(left_out * p * (1 - p) ** (counts - 1)).sum() for p in q]
-            assert (q**2 * means).sum() <= stake * (K - 1) * (2 * K + 1) / (2 * K) + 1e-9
-
-
-def test_the_guarantee_adds_it_for_rounds_and_for_rates() -> None:
-    """Twice D T lambda, but for the two estimates of the spread that stand in for it."""
-    plain, learner = (
-        ContextualFTPL(opened().oracle, horizon=50, epsilon="adaptive", estimates=estimates)
-        for estimates in ("unbiased", "optimistic")
-    )
-    added = 0.5 * 2.5 * learner.ledger.stakes[-1] * 50
-    assert learner.guarantee() - plain.guarantee() > 2 * added
-    assert learner.guarantee() - plain.guarantee() < 4 * added
-    assert opened(None).guarantee() == np.inf
-
-
-def test_without_a_horizon_stakes_fall() -> None:
-    """It adds no stake to the ledger's."""
-    learner = played(opened(None), 30)
-    assert len(learner.ledger.stakes) == len(ContextualFTPL(learner.oracle, epsilon="adaptive").ledger.stakes)

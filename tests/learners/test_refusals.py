@@ -9,7 +9,6 @@ import pytest
 
 from milpcb import Empirical, FinitePool, Transductive, open_oracle
 from milpcb.learners import Hedge, Learner, Uniform
-from milpcb.oracles.growing import GrowingOracle
 from milpcb.plugins import registry
 from policies import DecisionTrees, FiniteClass, MonotoneRules
 from tests.refused import refused
@@ -81,25 +80,12 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("ftpl", {**ADAPTIVE, "separator": [0]}, "separator"),
     ("ftpl", {"epsilon": None, "horizon": None}, "horizon"),
     ("ftpl", {"epsilon": 0.1, "noise_on": "columns"}, "noise_on"),
-    ("ftpl", {"epsilon": 0.1, "law": "whole"}, "law"),
     ("ftpl", {**ADAPTIVE, "cap": 0}, "cap"),
     ("ftpl", {**ADAPTIVE, "noise_on": "columns"}, "noise on contexts"),
     ("ftpl", {"epsilon": "adaptve"}, "'adaptive'"),
-    ("ftpl", {**ADAPTIVE, "law": "laplac"}, "'laplace'"),
     *(("ftpl", {"epsilon": epsilon}, "epsilon") for epsilon in (0.0, np.inf, np.nan)),
     ("ftpl", {"cap": 0}, "cap"),
     ("ftpl", {"queries": "profil"}, "queries"),
-    ("ftpl", {"estimates": "optimistic"}, "epsilon"),
-    (
-        "ftpl",
-        {
-            **ADAPTIVE,
-            "oracle": GrowingOracle(DecisionTrees(2, depth=1, thresholds=[[0.5]]), CONTEXTS[:2, 1:], kind="milp"),
-            "noise_on": "columns",
-            "estimates": "optimistic",
-        },
-        "number of policies",
-    ),
     ("hedge", {"oracle": opened(kind="milp")}, 'kind = "enumeration"'),
     ("hedge", {"oracle": opened(DecisionTrees(2, depth=1), "search")}, 'kind = "enumeration"'),
     ("exp4p", {"oracle": opened(DecisionTrees(2, depth=1), "search"), "horizon": 99}, 'kind = "enumeration"'),

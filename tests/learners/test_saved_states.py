@@ -44,10 +44,6 @@ POOL = FinitePool(LISTED.contexts)
 # Constructors by seed and horizon, and the rounds after which a state is taken: at the edges of a phase, and within.
 SAVED: dict[str, tuple[Callable[[int, int], Any], list[int]]] = {
     "adaptive ftpl": (lambda seed, T: ContextualFTPL(LISTED, horizon=T, seed=seed, epsilon="adaptive"), [120]),
-    "optimistic ftpl": (
-        lambda seed, _: ContextualFTPL(LISTED, seed=seed, epsilon="adaptive", estimates="optimistic"),
-        [30],
-    ),
     "bistro": (lambda seed, T: BistroPlus(LISTED, POOL, horizon=T, seed=seed, scale=8.0), [20, 120]),
     "bistro, seen contexts": (
         lambda seed, T: BistroPlus(LISTED, Empirical(LISTED.contexts), horizon=T, seed=seed, scale=8.0),

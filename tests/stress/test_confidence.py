@@ -31,9 +31,6 @@ LEARNERS: dict[str, Callable[[Any, int, int], Any]] = {
     "adaptive leader": lambda oracle, seed, _T: ContextualFTPL(
         oracle, seed=seed, epsilon="adaptive", noise_on="columns"
     ),
-    "adaptive leader, optimistic": lambda oracle, seed, T: ContextualFTPL(
-        oracle, horizon=T, seed=seed, epsilon="adaptive", noise_on="columns", estimates="optimistic"
-    ),
     "signed noise": lambda oracle, seed, T: BistroPlus(
         oracle, FinitePool(oracle.contexts), horizon=T, seed=seed, noise="signed", queries="profile"
     ),

@@ -1,10 +1,5 @@
-"""Learners over the search and over solvers: every round is compared bit for bit.
+"""BISTRO+ with one draw of the future over the search and over solvers: every round is compared bit for bit."""
 
-Noise of integers, so that every total is one, on columns and on contexts. Laplace noise rounds as sums are formed, so
-nothing is asked of it.
-"""
-
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +7,7 @@ import pytest
 
 from milpcb import FinitePool, open_oracle
 from milpcb.environments.planted import Planted
-from milpcb.learners import BistroPlus, ContextualFTPL
+from milpcb.learners import BistroPlus
 from milpcb.rng import draw_action
 from policies import DecisionTrees
 
@@ -21,28 +16,8 @@ TREES = DecisionTrees(n_actions=2, depth=2)
 SEED = 0
 
 
-def play(kind: str, rounds: int) -> Iterator[tuple[Any, ...]]:
-    """Yield q, estimate, rate and bound of each round."""
-    stream = WORLD.open(TREES, rounds, seed=SEED)
-    oracle = open_oracle(TREES, stream.contexts, kind=kind)
-    learner = ContextualFTPL(oracle, seed=SEED, epsilon="adaptive", law="whole", queries="profile")
-    for t in range(rounds):
-        row = stream.reveal(t)
-        q = learner.act(row)
-        action = int(q.argmax())  # the learner has drawn it itself
-        learner.learn(row, action, float(stream.costs(t)[action]), float(q[action]))
-        yield q.tolist(), learner.ledger.last, learner.epsilon, learner.bound()
-
-
-@pytest.mark.cases(200)
-def test_search_and_solver_play_alike(runs: int) -> None:
-    """In every round, to the last bit."""
-    for t, (search, milp) in enumerate(zip(*(play(kind, runs) for kind in ("search", "milp")), strict=True), 1):
-        assert search == milp, f"round {t}"
-
-
 def with_one_draw(rounds: int, **kind: Any) -> list[list[float]]:
-    """Return each q of BISTRO+ with one draw of the future."""
+    """Return each q."""
     stream, coins = WORLD.open(TREES, rounds, seed=SEED), np.random.default_rng(SEED)
     oracle = open_oracle(TREES, stream.contexts, **kind)
     learner = BistroPlus(oracle, FinitePool(stream.contexts), horizon=rounds, seed=SEED, noise="half", future="once")

@@ -16,7 +16,7 @@ from tests.theory.coins.verdicts import judge_learner
 THREE = CoinGame(THREE_ACTIONS, (1, 0, 1), ((2.0, 0.0, -1.0, 0.0, 1.0, 0.0),))
 WITHOUT_NOISE = [ALL_GAMES[1], ALL_GAMES[3], ALL_GAMES[7], THREE]  # others differ from these by their noise alone
 # Draws of adaptive noise multiply the histories; it is judged in shorter games, once with two vectors of noise.
-GAMES = {"ftpl, adaptive": [*QUICK_GAMES, ALL_GAMES[5], THREE], "ftpl, optimistic": [*QUICK_GAMES, THREE]}
+GAMES = {"ftpl, adaptive": [*QUICK_GAMES, ALL_GAMES[5], THREE]}
 
 
 def without_coins(kind: Any) -> CoinLearner:

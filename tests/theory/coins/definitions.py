@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from milpcb.learners import Learner
-from milpcb.ledger import OWN
 from milpcb.types import Floats, Ints
 from tests.theory.coins.draws import Coins
 
@@ -50,18 +49,7 @@ def of_fixed_share(learner: Any, row: int, labelings: Ints, coins: Coins) -> Flo
 
 def of_leader(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
     """The least total with noise over the rate is followed; NaN where two actions tie, up to rounding."""
-    return _leads(_estimates(learner, labelings), learner, row, labelings, coins)
-
-
-def of_optimistic_leader(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
-    """The same on the sums that the ledger keeps for the last of its stakes, which is the learner's."""
-    place = OWN + len(learner.ledger.stakes) - 1
-    sums = learner.ledger.sums(place, labelings.shape[1], learner.n_actions)
-    return _leads(np.asarray(sums), learner, row, labelings, coins)
-
-
-def _leads(estimates: Floats, learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
-    law = np.zeros(learner.n_actions)
+    estimates, law = _estimates(learner, labelings), np.zeros(learner.n_actions)
     for vector, chance in zip(coins.vectors, coins.chances, strict=True):
         totals = _totals(estimates + vector.reshape(estimates.shape) / learner.epsilon, labelings)
         leaders = np.unique(labelings[totals < totals.min() + TIE, row])

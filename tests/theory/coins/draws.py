@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from milpcb.learners.adaptive_noise import Law, Noise
+from milpcb.learners.adaptive_noise import Noise
 from milpcb.types import Floats
 
 Outcome = TypeVar("Outcome")
@@ -20,7 +20,6 @@ class Coins(Noise):
     """
 
     def __init__(self, vectors: Sequence[Sequence[float]] = (), chances: Sequence[Fraction] = ()) -> None:
-        self.law = Law(lambda _, size: np.zeros(size))  # for what is known of a law; it is never drawn from
         self.vectors: list[Floats] = [np.array(vector, dtype=float) for vector in vectors]
         self.chances = list(chances)
         self._script: list[int] = []  # which vector each draw of this run returns

@@ -17,7 +17,6 @@ from tests.theory.coins.definitions import (
     of_exp4,
     of_fixed_share,
     of_leader,
-    of_optimistic_leader,
     sum_of_phases,
 )
 from tests.theory.coins.draws import Coins
@@ -49,11 +48,10 @@ class FTPLOnCoins(ContextualFTPL):
         super().__init__(oracle, epsilon="adaptive", **options)
 
     def _adaptive(self, *settings: Any) -> AdaptiveNoise:
-        optimism = settings[-1]
+        del settings
         queries = Leaders(self.oracle.table())
         exact = Spread(-self._coins.mean(lambda n: queries.table.minimise(n).value), 0.0, len(self._coins.vectors))
-        K = self.n_actions
-        return self._kind(queries, self._coins, (exact, exact), cap=None, n_actions=K, optimism=optimism)
+        return self._kind(queries, self._coins, (exact, exact), cap=None, n_actions=self.n_actions)
 
 
 def exp4(oracle: Any, horizon: int, coins: Coins, *, kind: type[Exp4] = Exp4, rate: Any = "certified") -> Learner:
@@ -72,11 +70,6 @@ def ftpl(oracle: Any, horizon: int, coins: Coins, *, leader: type[AdaptiveNoise]
     """Return adaptive FTPL on coins, perhaps with a mutant of its leader."""
     del horizon
     return FTPLOnCoins(oracle, coins=coins, leader=leader)
-
-
-def optimistic_ftpl(oracle: Any, horizon: int, coins: Coins, *, leader: type[AdaptiveNoise] = AdaptiveNoise) -> Learner:
-    """Return adaptive FTPL with optimistic estimates, perhaps with a mutant of its leader."""
-    return FTPLOnCoins(oracle, coins=coins, leader=leader, horizon=horizon, estimates="optimistic")
 
 
 def epsilon_greedy(oracle: Any, horizon: int, coins: Coins) -> Learner:
@@ -141,7 +134,6 @@ LEARNERS = [
     CoinLearner("exp4, fixed", partial(exp4, rate="fixed"), definition=of_exp4),
     CoinLearner("fixed share", partial(fixed_share, kind=Steady), definition=of_fixed_share),
     CoinLearner("ftpl, adaptive", ftpl, definition=of_leader),
-    CoinLearner("ftpl, optimistic", optimistic_ftpl, definition=of_optimistic_leader),
     CoinLearner("epsilon-greedy", epsilon_greedy),
     CoinLearner("half noise", half_noise),
     CoinLearner("doubling, exp4", doubling, stated=sum_of_phases(exp4)),

@@ -10,7 +10,7 @@ from milpcb.learners import Doubling, Exp4
 from milpcb.learners.adaptive_noise import AdaptiveNoise
 from milpcb.types import Answer, Floats
 from tests.theory.coins.definitions import of_fixed_share, of_leader, sum_of_phases
-from tests.theory.coins.learners import CoinLearner, doubling, exp4, fixed_share, ftpl, optimistic_ftpl
+from tests.theory.coins.learners import CoinLearner, doubling, exp4, fixed_share, ftpl
 from tests.theory.coins.paths import HalfCharged
 
 # ------------------------------------------------------------------- adaptive noise
@@ -43,14 +43,6 @@ class _MeasuresOnPlayedNoise(AdaptiveNoise):
 class _HalfTheEstimate(AdaptiveNoise):
     def _gain(self, row: int, action: int, estimate: float) -> float:
         return super()._gain(row, action, estimate / 2)
-
-
-class _GainOfAll(AdaptiveNoise):
-    def learn(self, row: int, action: int, cost: float, played: int) -> float:
-        estimate = super().learn(row, action, cost, played)
-        if self._optimism is not None and cost:
-            self._excess -= estimate - self._optimism.estimate(cost, estimate, played + 1)
-        return estimate
 
 
 # ------------------------------------------------------------------- Exp4
@@ -99,7 +91,6 @@ MUTANTS = [
     CoinLearner("ftpl, counts past the cap", partial(ftpl, leader=_CountsPastTheCap)),
     CoinLearner("ftpl, gain on played noise", partial(ftpl, leader=_MeasuresOnPlayedNoise)),
     CoinLearner("ftpl, adds half", partial(ftpl, leader=_HalfTheEstimate), definition=of_leader),
-    CoinLearner("ftpl, optimistic, gain of all", partial(optimistic_ftpl, leader=_GainOfAll)),
     CoinLearner("exp4, estimates doubled", partial(exp4, kind=OvershootingExp4)),
     CoinLearner("exp4, probability of another", partial(exp4, kind=OfAnother)),
     CoinLearner("exp4, not the minimum", exp4, _NotTheLeast),
