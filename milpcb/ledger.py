@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import log, log1p
+from math import log1p
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,10 +18,9 @@ OWN = 3  # sums of a cell that are no stake's
 
 
 class Certificate(NamedTuple):
-    """Bound on the regret of the rounds so far, proved by one minimisation.
+    """A number whose mean bounds mean regret (see ``Ledger``), its standard error, and the best policy by estimates.
 
-    ``value`` is a random number whose mean bounds mean regret (see ``Ledger``), ``error`` its standard error (NaN where
-    no policy was found), ``policy`` the one of least total estimate, None where none was found in time.
+    The error is NaN and the policy None where none was found in time.
     """
 
     value: float
@@ -98,20 +97,14 @@ class Ledger:
             place += 1
 
     def pay(self, cost: float) -> None:
-        """Take in the cost of a round in which another action was played than the one drawn: its estimates are 0.
-
-        That they are, and why, may depend on the action drawn and on all costs: no mean of e 1[y = a] grows by it.
-        """
+        """Take in the cost of a round in which another action was played than the one drawn: its estimates are 0."""
         self.cost += cost
         self.overridden += 1
         self.others += cost
         self._squares += cost * cost
 
     def go_on(self, before: Ledger, added: Sequence[int]) -> None:
-        """Take in the sums of a ledger of fewer actions: in its rounds those ``added`` stand for action 0.
-
-        A stake that it did not bet has proved nothing so far.
-        """
+        """Take in the sums of a ledger of fewer actions: in its rounds those ``added`` stand for action 0."""
         self.cost, self.last = before.cost, before.last
         self.overridden, self.others, self._squares = before.overridden, before.others, before._squares
         self.blocks.go_on(before.blocks, list(added))
@@ -122,73 +115,61 @@ class Ledger:
                 self._cells[row, other] = [*cell[:OWN], *proved]
 
     def totals(self, n_contexts: int, n_actions: int) -> Floats:
-        """Return the sums of estimates (n_contexts, n_actions), cut off where an oracle would.
-
-        Less is still no overestimate.
-        """
+        """Return the sums of estimates (n_contexts, n_actions), cut off where an oracle would."""
         return self.sums(0, n_contexts, n_actions)
 
-    def confident(self, oracle: Minimiser, confidence: float, looks: int | None = None) -> float:
+    def confident(self, oracle: Minimiser, confidence: float) -> float:
         """Return a number that regret exceeds after any of all rounds with probability 1 - ``confidence`` at most.
 
-        Costs may react to all rounds before; each stake is one minimisation. Statement 16 of
-        milpcb/theory/confidence.md. With ``looks`` it holds after each of so many rounds that were planned, where costs
-        do not react: statement 24 of milpcb/theory/changes.md.
+        Costs may react to all rounds before; each stake is one minimisation (statement 16 of
+        milpcb/theory/confidence.md).
         """
         self._check_rows(oracle)
-        if looks is None:
-            self._check_union(oracle)
+        self._check_union(oracle)
         least = 0.0  # what the best policy has paid, at least
-        log_size = oracle.log_union if looks is None else log(looks)
-        for table, paid_for in self._stakes(oracle, confidence, log_size):
+        for table, paid_for in self._stakes(oracle, confidence):
             if float(table.max(axis=1, initial=0.0).sum()) - paid_for > least:  # else no policy can prove more
                 least = max(least, oracle.minimise(table).lower - paid_for)
         return self.cost - least
 
     def covered(self, oracle: Minimiser, confidence: float) -> float:
-        """Return what is proved of every policy, as a part of what is taken off for the chance of being wrong.
+        """Return what is proved of every policy by the best stake, as a part of its price.
 
-        Above 1, ``confident`` is below what was paid. It is that of the best stake, and grows in proportion to the
-        rounds while costs go on as they did.
+        Above 1, ``confident`` is below what was paid. It grows in proportion to the rounds while costs go on alike.
         """
-        stakes = self._stakes(oracle, confidence, oracle.log_union)
-        return max(oracle.minimise(table).lower / paid_for for table, paid_for in stakes)
+        return max(oracle.minimise(table).lower / paid_for for table, paid_for in self._stakes(oracle, confidence))
 
-    def _stakes(self, oracle: Minimiser, confidence: float, log_size: float) -> Iterator[tuple[Floats, float]]:
+    def _stakes(self, oracle: Minimiser, confidence: float) -> Iterator[tuple[Floats, float]]:
         """Yield what each stake proves, (n_contexts, n_actions), and its price."""
         tables = self._tables(oracle.n_contexts, oracle.n_actions)[OWN:]
         for table, stake in zip(tables, self.stakes, strict=True):
-            yield table, self.price(stake, log_size, confidence)
+            yield table, self.price(stake, oracle.log_union, confidence)
 
     def price(self, stake: float, log_size: float, confidence: float) -> float:
         """Return what is taken off a sum of one of the stakes, for exp(log_size) policies."""
         return price(stake, log_size, len(self.stakes), confidence)
 
-    def in_turn(
-        self, oracle: Minimiser, most: int, confidence: float | None = None, looks: int | None = None
-    ) -> list[InTurn]:
+    def in_turn(self, oracle: Minimiser, most: int, confidence: float | None = None) -> list[InTurn]:
         """Return what the best 1, 2, ..., ``most`` policies in turn have paid, and after which rounds they change.
 
-        That is in the mean, as in ``certify``; or, with a ``confidence``, at least, for all numbers of policies at
-        once: statements 20 and 21 of milpcb/theory/changes.md, and 24 with ``looks``. It takes n (n + 1) / 2
-        minimisations for n blocks, of each stake that may prove more than those before it. ``most`` is cut off at n.
+        That is in the mean, as in ``certify``; or, with a ``confidence``, at least, for all numbers of policies at once
+        (statements 20 and 21 of milpcb/theory/changes.md). It takes n (n + 1) / 2 minimisations for n blocks, of each
+        stake that may prove more than those before it. ``most`` is cut off at n.
         """
         self._check_rows(oracle, self.blocks.contexts())
         shape = (oracle.n_contexts, oracle.n_actions)
         if confidence is None:
             return self.blocks.in_turn(0, shape, lambda t: proved_total(oracle.minimise(t)), most, 0.0)
-        if looks is None:
-            self._check_union(oracle)
+        self._check_union(oracle)
         found = [InTurn(0.0, ())] * min(most, self.blocks.count())
         for place, stake in enumerate(self.stakes, 1):
-            prices = [
-                self._price_in_turn(oracle, stake, turns, confidence, looks) for turns in range(1, len(found) + 1)
-            ]
+            prices = self._prices_in_turn(oracle, stake, len(found), confidence)
             together = oracle.minimise(self.blocks.tables(place, *shape).sum(axis=0)).upper
             if all(together - own <= best.total for own, best in zip(prices, found, strict=True)):
                 continue  # several in turn prove less before the price, and pay more
-            toll = -1 / loss(stake) if looks is None else 0.0
-            turns = self.blocks.in_turn(place, shape, lambda table: oracle.minimise(table).lower, most, toll)
+            turns = self.blocks.in_turn(
+                place, shape, lambda table: oracle.minimise(table).lower, most, -1 / loss(stake)
+            )
             proved = (InTurn(turn.total - own, turn.after) for turn, own in zip(turns, prices, strict=True))
             found = [max(pair) for pair in zip(found, proved, strict=True)]
         return found
@@ -196,8 +177,8 @@ class Ledger:
     def change(self, oracle: Minimiser, most: int, confidence: float) -> ProvedChange | None:
         """Return a proof that no policy has paid as little as the fewest of 2, ..., ``most`` in turn, None for none.
 
-        It is wrong after any of all rounds with probability 1 - ``confidence`` at most: half of that for what the best
-        policy has paid at least, half for what the others have paid at most, by their gains 1 - c. Statement 22.
+        It is wrong with probability 1 - ``confidence`` at most: half of that for what the best policy has paid at
+        least, half for what the others have paid at most, by their gains 1 - c (statement 22).
         """
         self._check_rows(oracle, self.blocks.contexts())
         half = (1 + confidence) / 2
@@ -206,7 +187,7 @@ class Ledger:
         played = self.blocks.played() + self.overridden
         found = [InTurn(float(played), ())] * min(most, self.blocks.count())
         for place, stake in enumerate(self.stakes, 1 + G):
-            prices = [self._price_in_turn(oracle, stake, turns, half) for turns in range(1, len(found) + 1)]
+            prices = self._prices_in_turn(oracle, stake, len(found), half)
             if played - self.blocks.tables(place, *shape).max(axis=2).sum() + min(prices[1:], default=np.inf) >= single:
                 continue  # nobody can have paid less
             turns = self.blocks.in_turn(place, shape, lambda t: -gained(oracle, t), most, 1 / loss(stake))
@@ -222,11 +203,9 @@ class Ledger:
         certificates = tuple(self.cost - turn.total for turn in found)
         return Changes(certificates, tuple(turn.after for turn in found), confidence, proof)
 
-    def _price_in_turn(
-        self, oracle: Minimiser, stake: float, turns: int, confidence: float, looks: int | None = None
-    ) -> float:
-        union = self.blocks.log_union(turns, oracle.log_union) if looks is None else log(looks * turns * (turns + 1))
-        return self.price(stake, union, confidence)
+    def _prices_in_turn(self, oracle: Minimiser, stake: float, most: int, confidence: float) -> list[float]:
+        unions = (self.blocks.log_union(turns, oracle.log_union) for turns in range(1, most + 1))
+        return [self.price(stake, union, confidence) for union in unions]
 
     def _check_union(self, oracle: Minimiser) -> None:
         if np.isnan(oracle.log_union):

@@ -27,88 +27,59 @@ class Certified:
     def bound(self, confidence: float | None = None) -> float:
         """Return a bound on mean regret so far that the algorithm's analysis gives of this run, NaN where it has none.
 
-        Like that of ``certificate()``, its mean bounds mean regret after any fixed number of rounds. With a
-        ``confidence`` it is at least ``certificate(confidence=confidence)``, and holds as that does.
+        With a ``confidence`` it is at least ``certificate(confidence=confidence)``, and holds as that does.
         """
         del confidence
         return np.nan
 
     def certificate(
-        self,
-        oracle: Minimiser | None = None,
-        *,
-        confidence: float | None = None,
-        changes: int | None = None,
-        looks: int | None = None,
+        self, oracle: Minimiser | None = None, *, confidence: float | None = None, changes: int | None = None
     ) -> float:
         """Return the universal certificate of the rounds so far: a random number whose mean bounds mean regret.
 
-        It needs nothing but what the learner was shown, whatever learner that is, and holds for costs that do not react
-        to the play, after a number of rounds that was fixed before looking. One run's regret may lie above its own
-        certificate; average it over seeds, like regret. It takes one minimum, or a proved lower bound of it; inexact
-        answers in the play need no allowance here.
+        It holds for any learner, for costs that do not react to the play, after a number of rounds that was fixed
+        before looking. One run's regret may lie above its own certificate. It takes one minimum, or a proved lower
+        bound of it; inexact answers in the play need no allowance here.
 
         With a ``confidence`` such as 0.95 it is a statement about this very run: the chance that regret ever exceeds
         it, after any of all rounds, is at most 1 - confidence. Costs may react to all rounds before their own, and be
-        learnt late, whatever the delays depend on: regret over all rounds played is then at most the certificate plus 1
-        for each whose cost is not known yet. It takes one minimum for each stake of milpcb.bets.
+        learnt late: regret over all rounds played is then at most the certificate plus 1 for each whose cost is not
+        known yet. It takes one minimum for each stake of milpcb.bets.
 
         With ``changes`` it is against the best sequence of policies that changes that often at most: see ``changes``.
 
-        With ``looks`` and a confidence it is for simulated worlds and others in which neither contexts nor costs react
-        to what was played, looked at so many times at most, after numbers of rounds that were planned beforehand: the
-        best policy in hindsight is then a fixed one, and nothing is paid for there being many (statement 24 of
-        milpcb/theory/changes.md). It is false of a world that reacts.
-
         ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own.
-        Raises InputError where it has none, for ``looks`` without a confidence, and with a confidence and without looks
-        where contexts arrive and the number of policies is not known beforehand.
+        Raises InputError where it has none, and with a confidence where the number of policies is not known beforehand.
         """
         sure = None if confidence is None else check_confidence(confidence)
-        if looks is not None:
-            looks = whole("looks", looks, 1)
-            if sure is None:
-                raise InputError("looks= is for certificates with a confidence; give confidence=0.95 too")
         if changes is not None:
             most = whole("changes", changes, 0) + 1
-            return self.ledger.cost - self.ledger.in_turn(self._compared(oracle), most, sure, looks)[-1].total
-        if sure is None:
-            return self.certify(oracle).value
-        return self.ledger.confident(self._compared(oracle), sure, looks)
+            return self.ledger.cost - self.ledger.in_turn(self._compared(oracle), most, sure)[-1].total
+        return self.certify(oracle).value if sure is None else self.ledger.confident(self._compared(oracle), sure)
 
     def changes(self, oracle: Minimiser | None = None, *, confidence: float | None = None, most: int = 9) -> Changes:
         """Return certificates against the best sequence of policies with 0, 1, ..., ``most`` changes; print it.
 
         Policies change at the ends of blocks of rounds: 20 of equal length where the learner has a horizon; else blocks
-        of 100 rounds, later of a tenth of all rounds before. A round is in the block of the number of rounds that were
-        finished when it began. The ends named are the best ones by the learner's estimates, which are rough where it
-        hardly tries an action any more. With a ``confidence`` all certificates hold at once, with that chance, and
-        likewise the proof of a change, where there is one: no single policy has paid as little as some in turn.
-        Statements 20 to 22 of milpcb/theory/changes.md. It takes n (n + 1) / 2 minima of n blocks, and with a
-        confidence twice as many for each stake of milpcb.bets. Raises what ``certificate`` raises.
+        of 100 rounds, later of a tenth of all rounds before. The ends named are the best ones by the learner's
+        estimates, which are rough where it hardly tries an action any more. With a ``confidence`` all certificates hold
+        at once, and likewise the proof of a change, where there is one (statements 20 to 22 of
+        milpcb/theory/changes.md). It takes n (n + 1) / 2 minima of n blocks, and with a confidence twice as many for
+        each stake of milpcb.bets. Raises what ``certificate`` raises.
         """
         sure = None if confidence is None else check_confidence(confidence)
         return self.ledger.changes(self._compared(oracle), whole("most", most, 0) + 1, sure)
 
     def certificate_error(self, oracle: Minimiser | None = None) -> float:
-        """Return the standard error of ``certificate()``, by one minimisation; NaN where it finds no policy.
-
-        It measures how far chance carried this run's certificate, not how far its mean lies above mean regret.
-        """
+        """Return the standard error of ``certificate()``, by one minimisation; NaN where it finds no policy."""
         return self.certify(oracle).error
 
     def certify(self, oracle: Minimiser | None = None) -> Certificate:
-        """Return ``certificate()``, ``certificate_error()`` and ``policy()`` by one minimisation.
-
-        Raises what ``certificate`` raises.
-        """
+        """Return ``certificate()``, ``certificate_error()`` and ``policy()`` by one minimisation."""
         return self.ledger.certify(self._compared(oracle))
 
     def estimates(self) -> Floats | None:
-        """Return the algorithm's own sums (m, K) of estimated costs, up to a common factor and a common constant.
-
-        None for learners that keep no such sums.
-        """
+        """Return the algorithm's own sums (m, K) of estimated costs, up to a factor and a constant; None without."""
         return None
 
     def judged(self, oracle: Minimiser) -> Floats:

@@ -167,11 +167,8 @@ class _NoChance(Ledger):
         return super().price(stake, log_size, 0.0)
 
 
-class HalfThePrice(Ledger):
-    """Takes half of it."""
-
+class _HalfThePrice(Ledger):
     def price(self, stake: float, log_size: float, confidence: float) -> float:
-        """Return too little."""
         return super().price(stake, log_size, confidence) / 2
 
 
@@ -181,7 +178,7 @@ CONFIDENT_MUTANTS = [
     Judged("bets, cost twice", exp4, _CostTwice),
     Judged("bets, one policy", exp4, _OnePolicy),
     Judged("bets, no delta", exp4, _NoChance),
-    Judged("bets, half the price", exp4, HalfThePrice),
+    Judged("bets, half the price", exp4, _HalfThePrice),
     Judged("bets, estimates doubled", partial(exp4, kind=OvershootingExp4)),
     Judged("bets, probability of another", partial(exp4, kind=OfAnother)),
 ]
