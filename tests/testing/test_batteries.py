@@ -80,7 +80,6 @@ def learner_checks():
         "exp4 certified": partial(Exp4, rate="certified"),
         "ftpl adaptive": partial(ContextualFTPL, epsilon="adaptive"),
         "ftpl adaptive by argmin": partial(ContextualFTPL, epsilon="adaptive", queries="argmin"),
-        "ftpl adaptive in integers": partial(ContextualFTPL, epsilon="adaptive", law="whole"),
         "doubling of ftpl": partial(Doubling, inner="ftpl", first=7),
         "bistro_plus by argmin": partial(BistroPlus, queries="argmin", noise="half"),
         "bistro_plus signed": partial(BistroPlus, queries="profile", noise="signed"),
