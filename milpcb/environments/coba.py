@@ -1,4 +1,4 @@
-"""Environments of the package coba: its synthetic simulations, and whatever one of its template files describes."""
+"""Environments of the package coba: its synthetic simulations."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.core.checks import check_file, check_range, choice
+from milpcb.core.checks import check_range, choice
 from milpcb.core.extras import needs
 from milpcb.environments.replay import ReplayStream, distinct_rows
 from milpcb.environments.stream import check_opening
@@ -35,27 +35,19 @@ class Coba:
     maker : "bandit_synthetic", "kernel_synthetic", "linear_synthetic", "mlp_synthetic" or "neighbors_synthetic": what
         follows ``from_`` in the name of a method of coba.Environments; it gets the horizon and the seed of the run
     options : the other arguments of that method; the default is 3 actions without features, 5 context features
-    template : a template file of coba in the place of ``maker``, with one environment; its rounds are the same for
-        every seed
     reward_range : the least and the greatest reward
 
     """
 
-    file_options: ClassVar[tuple[str, ...]] = ("template",)
-
     maker: str = "mlp_synthetic"
     options: dict[str, Any] = field(default_factory=DEFAULTS.copy)
-    template: str | None = None
     reward_range: tuple[float, float] = (0.0, 1.0)
 
     feature_names: ClassVar[tuple[str, ...]] = ()
+    action_names: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         choice("maker of coba", self.maker, MAKERS)
-        if not isinstance(self.template, str | None):
-            raise InputError(f"template must be the path of a file, got {shown(self.template)}")
-        if self.template is not None:
-            check_file(Path(self.template))
         check_range("reward_range", self.reward_range)
         if not isinstance(self.options, Mapping):
             raise InputError(f"options must be a table of arguments by name, got {shown(self.options)}")
@@ -65,20 +57,10 @@ class Coba:
         """Number of actions of the first round."""
         return len(self._read(1, 0)[0]["actions"])
 
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """Names of the actions in coba, where these are strings."""
-        actions = self._read(1, 0)[0]["actions"]
-        return tuple(map(str, actions)) if all(isinstance(action, str) for action in actions) else ()
-
     def open(self, policies: PolicyClass, horizon: int, seed: int) -> ReplayStream:
         """Return the rounds of one seed; raises InputError."""
         check_opening(self.n_actions, policies, horizon)
         rounds = self._read(horizon, check_seed(seed))
-        if len(rounds) < horizon:
-            raise InputError(
-                f"the horizon is {horizon}, but the environment has {len(rounds)} rounds; lower the horizon"
-            )
         other = [t for t, one in enumerate(rounds, 1) if list(one["actions"]) != list(rounds[0]["actions"])]
         if other:
             raise InputError(
@@ -91,41 +73,24 @@ class Coba:
         """Return (T, K)."""
         rewards = np.array([[float(one["rewards"](action)) for action in one["actions"]] for one in rounds])
         least, most = self.reward_range
-        outside = np.argwhere((rewards < least) | (rewards > most))
-        if len(outside):
-            t, action = outside[0]
+        if rewards.min() < least or rewards.max() > most:
             raise InputError(
-                f"the reward of action {action} in round {t + 1} is {rewards[t, action]:g}, "
-                f"outside {least:g} to {most:g}; over all rounds they lie in {rewards.min():g} to {rewards.max():g}: "
+                f"rewards lie in {rewards.min():g} to {rewards.max():g}, outside {least:g} to {most:g}: "
                 "set reward_range to what they can be"
             )
         return np.asarray((most - rewards) / (most - least))
 
     def _read(self, rounds: int, seed: int) -> list[Any]:
-        """Return at most ``rounds`` rounds as coba makes them; raises InputError with what coba raises."""
+        """Return so many rounds as coba makes them; raises InputError with what coba raises."""
         with needs("coba", "the environment 'coba'"):
             from coba import CobaContext, Environments
 
         CobaContext.search_paths = [Path.home()]  # a .coba of the current folder would name where data sets are cached
         try:
-            if self.template is None:
-                made: Any = getattr(Environments, f"from_{self.maker}")(rounds, seed=seed, **self.options)
-            else:
-                made = Environments.from_template(self.template)
-            found = [list(islice(environment.read(), rounds)) for environment in islice(made, 2)]
-        except Exception as error:  # makers and templates of coba may raise anything
+            (made,) = getattr(Environments, f"from_{self.maker}")(rounds, seed=seed, **self.options)
+            return list(islice(made.read(), rounds))
+        except Exception as error:  # makers of coba may raise anything
             raise InputError(f"coba cannot make this environment: {cause(error)}") from error
-        if len(found) != 1:
-            raise InputError(f"{self.template} describes {len(made)} environments; give a template of one")
-        if not found[0]:
-            raise InputError("this environment of coba has no rounds")
-        for one in found[0]:
-            if not callable(one.get("rewards")) or not one.get("actions"):
-                raise InputError(
-                    "this environment of coba does not know the reward of every action of a list, which regret is "
-                    "measured with"
-                )
-        return found[0]
 
 
 def numbers(context: Any) -> list[float]:
@@ -139,9 +104,7 @@ def _flat(context: Any) -> Iterator[float]:
     elif isinstance(context, (int, float)):
         yield float(context)
     elif isinstance(context, (str, Mapping)) or not isinstance(context, Iterable):
-        raise InputError(
-            f"contexts must be numbers, categories or lists of them, got {shown(context)}; encode them in the template"
-        )
+        raise InputError(f"contexts must be numbers, categories or lists of them, got {shown(context)}; encode them")
     else:
         for part in context:
             yield from _flat(part)

@@ -55,12 +55,8 @@ def test_makers_pass_the_battery(coba, maker):
         ({"maker": "openml"}, "unknown maker of coba 'openml'"),
         ({"options": {"n_action": 3}}, "coba cannot make this environment: .*n_action"),
         ({"options": {"n_actions": 3}}, "round 2 offers other actions than round 1.*n_action_features = 0"),
-        ({"reward_range": (0.0, 0.5)}, "the reward of action . in round 1 is .*, outside 0 to 0.5; .*set reward_range"),
-        (
-            {"reward_range": (1.0, 1.0)},
-            r"reward_range must be two finite numbers, the least and a greater one, got \(1.0, 1.0\)",
-        ),
-        ({"template": "nowhere.json"}, "nowhere.json"),
+        ({"reward_range": (0.0, 0.5)}, "rewards lie in .*, outside 0 to 0.5: set reward_range"),
+        ({"reward_range": (1.0, 1.0)}, "reward_range must be two finite numbers"),
     ],
 )
 def test_what_cannot_be_used_is_one_line(coba, settings, message):
@@ -71,70 +67,23 @@ def test_what_cannot_be_used_is_one_line(coba, settings, message):
     assert "\n" not in str(refused.value)
 
 
-def template(tmp_path, environments):
-    """Write a template file, and return its path."""
-    path = tmp_path / "template.json"
-    path.write_text(json.dumps({"environments": environments}))
-    return str(path)
-
-
-def test_a_template_names_one_environment(coba, tmp_path):
-    """Categories become 0/1, labels the names of the actions; no more rounds than it has."""
-    two = [Made.recipe(coba, "two"), Made.recipe(coba, "two again")]
-    with pytest.raises(InputError, match="describes 2 environments"):
-        Coba(template=template(tmp_path, two)).n_actions  # noqa: B018 - it raises
-    environment = Coba(template=template(tmp_path, [Made.recipe(coba, "one")]))
-    assert environment.action_names == ("call", "write")
-    stream = environment.open(DecisionTrees(2, depth=1), 6, 0)
-    assert stream.contexts[stream.reveal(0)].tolist() == [1.0, 0.0, 2.5]
-    assert stream.costs(0).tolist() == [1.0, 0.0]
-    with pytest.raises(InputError, match="the environment has 6 rounds; lower the horizon"):
-        environment.open(DecisionTrees(2, depth=1), 7, 0)
-    with pytest.raises(InputError, match="does not know the reward of every action"):
-        Coba(template=template(tmp_path, [Made.recipe(coba, "logged")])).n_actions  # noqa: B018 - it raises
-
-
 def test_settings_of_the_current_folder_do_not_count(coba, tmp_path, monkeypatch):
     """Where data sets are cached, which are read from there, is not up to a file .coba of whoever made the folder."""
     (tmp_path / ".coba").write_text(json.dumps({"cacher": {"DiskCacher": "./foreign"}}))
     monkeypatch.chdir(tmp_path)
     coba.CobaContext.search_paths = [tmp_path]  # as coba finds the folder when it is imported there
     assert "foreign" in str(coba.CobaContext._load_file_configs())
-    Coba(template=template(tmp_path, [Made.recipe(coba, "one")])).n_actions  # noqa: B018 - it asks coba
+    Coba().n_actions  # noqa: B018 - it asks coba
     assert "foreign" not in str(coba.CobaContext._load_file_configs())
 
 
-class Made:
-    """Six rounds on a category and a number; with "logged" the reward of one action only."""
+def test_contexts_are_flattened(coba):
+    """Nothing, a number, nested lists, and categories as 0/1."""
+    del coba
+    from coba.primitives import Categorical
 
-    def __init__(self, name):
-        self.params, self.name = {"name": name}, name
-
-    @classmethod
-    def recipe(cls, coba, name):
-        """Return how a template names it."""
-        from coba.registry import CobaRegistry
-
-        del coba
-        CobaRegistry.register("Made", cls)
-        return {"Made": name}
-
-    def read(self):
-        """Yield the rounds."""
-        from coba.primitives import Categorical, LoggedInteraction, SimulatedInteraction
-
-        for t in range(6):
-            context = [Categorical("ab"[t % 2], ["a", "b"]), 2.5 + t]
-            if self.name == "logged":
-                yield LoggedInteraction(context, "call", 1.0, probability=0.5, actions=["call", "write"])
-            else:
-                yield SimulatedInteraction(context, ["call", "write"], [float(t % 2), float(t % 2 == 0)])
-
-
-@pytest.mark.parametrize(("context", "flat"), [(None, [0.0]), (3, [3.0]), ([1, [2.0, (3,)]], [1.0, 2.0, 3.0])])
-def test_contexts_are_flattened(context, flat):
-    """Nothing, a number, and nested lists."""
-    assert numbers(context) == flat
+    contexts = [None, 3, [1, [2.0, (3,)]], [Categorical("a", ["a", "b"]), 2.5]]
+    assert list(map(numbers, contexts)) == [[0.0], [3.0], [1.0, 2.0, 3.0], [1.0, 0.0, 2.5]]
 
 
 @pytest.mark.parametrize("context", ["red", {"size": 1}, [1, "red"], object()])
