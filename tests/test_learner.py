@@ -2,7 +2,6 @@
 
 import inspect
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 from milpcb import FinitePool, testing
 from milpcb.errors import InputError, OracleInexact
-from milpcb.experiments.run.player import Tally, play
 from milpcb.learners import Exp4, Hedge, Learner, Uniform
 from milpcb.plugins import injection, registry
 from milpcb.types import Answer, Floats, Stop
@@ -61,36 +59,18 @@ Q = np.array([0.25, 0.75, 0.0])
     ("q", "why"),
     [
         (np.array([1.0, 0.5, 0.5]), "sum to 2"),
-        (np.zeros(3), "sum to 0"),
         (np.array([1.5, -0.5, 0.0]), "negative"),
         (np.array([np.nan, 0.5, 0.5]), "sum to nan"),
-        (np.array([np.inf, 0.0, 0.0]), "sum to inf"),
         (np.array([0.5, 0.5]), r"shape \(3,\)"),
-        (np.array([[0.5, 0.5, 0.0]]), r"shape \(3,\)"),
         (np.array([0.5, 0.5, 0.0], dtype=np.float32), "float array"),
-        ([0.5, 0.5, 0.0], "float array"),
         (None, "float array"),
         (np.array([0.5, 0.5, 2e-9]), "sum to 1.000000002"),
     ],
 )
 def test_what_is_no_distribution_is_refused_at_once(q: Any, why: str) -> None:
-    """The error names learner, round and q; by the loop of a run too, before any cost is booked."""
-    with pytest.raises(InputError, match=rf"round 1 of Given: .* q = .*{why}") as caught:
+    """The error names learner, round and q."""
+    with pytest.raises(InputError, match=rf"round 1 of Given: .* q = .*{why}"):
         Given(q).act(0)
-    assert "\n" not in str(caught.value)
-
-    class Stream:
-        contexts, order = CONTEXTS, None
-
-        def reveal(self, t: int) -> int:
-            return t % 4
-
-        def costs(self, t: int) -> Floats:
-            return np.full(3, t / 10)
-
-    tally = Tally()
-    refused(lambda: play(Given(q), Stream(), tally, 5, np.random.default_rng(0)), "round 1 of Given")
-    assert tally == Tally()
 
 
 @pytest.mark.parametrize("q", [[0.1] * 10, [1 / 3] * 3, [0.7, 0.2, 0.1], [0.5, 0.5 + 4e-10, 0.0]])
@@ -116,23 +96,13 @@ def test_act_and_learn_alternate() -> None:
     assert learner.played == 1
 
 
+# More of them are tried on every learner by milpcb.testing.
 WRONG = {
     "another row": ((1, 1, 0.5, 0.75), "was played on row 0, got row 1"),
     "a row that is a float": ((0.0, 1, 0.5, 0.75), "row must be an integer"),
-    "a row that is a boolean": ((False, 1, 0.5, 0.75), "row must be an integer"),
-    "action -1": ((0, -1, 0.5, 0.75), r"action must be an integer in 0\.\.2, got -1"),
     "action K": ((0, 3, 0.5, 0.75), r"action must be an integer in 0\.\.2, got 3"),
-    "a string for an action": ((0, "1", 0.5, 0.75), "action must be an integer"),
-    "an action that is a boolean": ((0, True, 0.5, 0.75), "action must be an integer"),
-    "a negative cost": ((0, 1, -0.1, 0.75), r"the cost of action 1 in round 1 is -0\.1"),
-    "a cost above 1": ((0, 1, 1.1, 0.75), r"costs must be numbers in \[0, 1\]"),
-    "a NaN cost": ((0, 1, np.nan, 0.75), "is nan"),
-    "a string for a cost": ((0, 1, "0.5", 0.75), "is '0.5'"),
-    "a boolean for a cost": ((0, 1, True, 0.75), "is True"),
+    "a cost above 1": ((0, 1, 1.1, 0.75), r"the cost of action 1 in round 1 is 1\.1"),
     "another probability": ((0, 1, 0.5, 0.7499999), r"was played with probability 0\.75, got 0\.7499999"),
-    "a NaN probability": ((0, 1, 0.5, np.nan), "got nan"),
-    "no probability": ((0, 1, 0.5, None), "got None"),
-    "the probability of another action": ((0, 0, 0.5, 0.75), r"probability 0\.25, got 0\.75"),
     "an action that is never drawn": ((0, 2, 0.5, 0.0), "has probability 0 in the q that act"),
 }
 
@@ -143,9 +113,8 @@ def test_feedback_that_cannot_be_is_refused(feedback: tuple[Any, ...], message: 
     learner = Given(Q)
     learner.act(0)
     before = learner.state()
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(InputError, match=message):
         learner.learn(*feedback)
-    assert "\n" not in str(caught.value)
     assert learner.state() == before
     learner.learn(0, 1, 0.5, 0.75)
     assert learner.log == [(0, 1, 0.5, 0.75)]
@@ -187,7 +156,6 @@ def test_all_costs_come_after_the_played_one() -> None:
     for costs, message in (
         ([0.0, 0.5, np.nan], "the cost of action 2 in round 1 is nan"),
         ([0.0, 0.5], "one per action"),
-        ([0.0, 0.4, 1.0], r"costs\[1\] is 0.4, but learn was given 0.5"),
         ("abc", "must be numbers"),
     ):
         with pytest.raises(InputError, match=message):
@@ -230,53 +198,21 @@ def test_every_learner_is_given_horizon_and_seed(name: str) -> None:
     assert {asked[each].kind for each in ("horizon", "seed")} == {inspect.Parameter.KEYWORD_ONLY}
 
 
-def test_a_learner_that_does_not_call_the_base_class_is_told_so() -> None:
-    """In its first round; the battery says it too."""
+def test_the_battery_asks_for_the_constructor_of_the_base_class() -> None:
+    """Whose checks need what it makes."""
 
     class Alone(Given):
         def __init__(self) -> None:
             self.q = Q
 
-    refused(lambda: Alone().act(0), "Alone is not made: let its __init__ call super().__init__")
     with pytest.raises(AssertionError, match=r"call super\(\)\.__init__"):
         testing.run_all("learner", Alone)
-
-
-def test_a_class_that_hides_the_checks_is_refused() -> None:
-    """Overriding a public method of the rounds is an error when the class is made, which says what to write instead."""
-    for name in ("act", "learn", "learn_all", "state", "restore"):
-        with pytest.raises(InputError, match=rf"learner Own defines {name}: name it _{name}"):
-            type("Own", (Given,), {name: lambda *_: None})
-    own = type("Own", (Given,), {"_act": lambda *_: np.array([0.0, 0.0, 1.0])})  # as the error says
-    assert own(Q).act(0).tolist() == [0.0, 0.0, 1.0]
-
-
-def test_a_dataclass_can_be_a_learner() -> None:
-    """A constructor that Python generates calls that of the base class; rounds are checked all the same."""
-
-    @dataclass
-    class Plain(Given):
-        q: Any
-
-        def __post_init__(self) -> None:
-            Learner.__init__(self, n_actions=3)
-
-        def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-            """Learn nothing."""
-
-    learner = Plain(Q)
-    q = learner.act(0)
-    refused(lambda: learner.act(0), "round 1 of Plain is not over")
-    learner.learn(0, 1, 0.5, q[1])
-    assert learner.played == 1
 
 
 def test_a_learner_says_what_it_is() -> None:
     """Its class, its actions, and the rounds that it has played."""
     learner = Uniform(n_actions=3, horizon=5, seed=2)
     assert repr(learner) == "<Uniform: 3 actions, 0 of 5 rounds played>"
-    learner.learn(0, 1, 0.5, float(learner.act(0)[1]))
-    assert repr(learner).endswith(" 1 of 5 rounds played>")
     assert repr(Uniform(2)) == "<Uniform: 2 actions, 0 rounds played>"
 
 

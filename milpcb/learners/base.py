@@ -21,21 +21,17 @@ from milpcb.types import Aside, Floats
 class Learner(Certified, ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
-    An algorithm is a subclass with ``_act`` and ``_learn``, whose constructor calls this one. ``kept`` names the
-    attributes that change from round to round; a saved state holds them (see milpcb.core.kept). Where parts must be
-    made anew before or after they are read back, define ``_restore`` too. The public methods are those of this class:
-    they check every call, so that no algorithm does. What ``_act`` leaves in ``note``, as plain data, is there again in
-    the ``_learn`` or ``_give_up`` of its round.
+    An algorithm is a subclass with ``_act`` and ``_learn``, whose constructor calls this one; the public methods of
+    this class check every call, so that no algorithm does. ``kept`` names the attributes that change from round to
+    round, which a saved state holds (see milpcb.core.kept). What ``_act`` leaves in ``note``, as plain data, is there
+    again in the ``_learn`` or ``_give_up`` of its round.
 
     A round is ``act(row)`` and then ``learn`` for the same row, with the action drawn and the probability that q gave
-    it; learners that declare ``full_information`` are shown all costs of the round after that, by ``learn_all``. The
-    guarantee of a ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be put aside and
-    learnt later, in any order (``set_aside``, ``take_up``). The play of a learner that declares ``plays_policies`` is a
-    mix of policies of its oracle: an action that none of them plays on a context has the probability 0 there. Whoever
-    declares ``hides_law`` draws within ``_act``: q is of what is left to draw. ``played`` counts finished rounds.
-
-    The runtime supplies ``oracle``, ``horizon``, ``seed``, ``n_actions`` as below, ``pool``, a model of the contexts,
-    ``contexts`` (m, d) and ``best``, the labels (m,) of the best policy in hindsight, to constructors that name them.
+    it; learners that declare ``full_information`` are shown all costs after that, by ``learn_all``. The guarantee of a
+    ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be learnt later, in any order
+    (``set_aside``, ``take_up``). The play of a learner that declares ``plays_policies`` is a mix of policies of its
+    oracle. Whoever declares ``hides_law`` draws within ``_act``: q is of what is left to draw. ``played`` counts
+    finished rounds.
 
     Parameters
     ----------
@@ -62,8 +58,8 @@ class Learner(Certified, ABC):
     note: Any = None  # what ``_act`` keeps for the end of its round; None of a round that was taken over
     kept: ClassVar[tuple[str, ...] | None] = None
     _aside: int = 0  # rounds put aside
-    _turn: tuple[int, list[float]] | None = (-1, [])  # row and q of the round that has begun; none before __init__
-    _learnt: tuple[int, float] | None = None  # its action and cost, once learnt, where all costs are still to be shown
+    _turn: tuple[int, list[float]] | None = None  # row and q of the round that has begun
+    _learnt: bool = False  # whether all its costs are still to be shown
 
     def __init__(
         self, oracle: Any = None, *, n_actions: int | None = None, horizon: int | None = None, seed: int = 0
@@ -78,16 +74,6 @@ class Learner(Certified, ABC):
         self.seed = check_seed(seed)
         self.ledger = Ledger()
         self.ledger.blocks.plan(self.horizon)
-        self._turn = None
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for name in ("act", "learn", "learn_all", "state", "restore"):
-            if name in vars(cls):
-                raise InputError(
-                    f"learner {cls.__name__} defines {name}: name it _{name}; "
-                    f"the public {name} is the base class's, which checks the call and then calls _{name}"
-                )
 
     def __repr__(self) -> str:
         horizon = "" if self.horizon is None else f" of {self.horizon}"
@@ -120,11 +106,11 @@ class Learner(Certified, ABC):
         """Take in that the round which ``_act`` began is given up; for learners that count rounds begun."""
 
     def _lose(self) -> None:
-        """Take in that the round was played, and its cost will never be known; for learners that count what is paid."""
+        """Take in that the round was played, and its cost will never be known."""
         self._give_up()
 
     def _override(self, row: int, action: int) -> None:
-        """Take in that another played ``action`` in the round that ``_act`` began; for learners that promise a cost."""
+        """Take in that somebody else played ``action`` in the round that ``_act`` began."""
         del row, action
         self._give_up()
 
@@ -143,7 +129,7 @@ class Learner(Certified, ABC):
     def act(self, row: int) -> Floats:
         """Return the probability (K,) of each action on the context ``row``; raises InputError out of turn."""
         if self._turn is not None:
-            raise InputError(self._not_over())
+            raise InputError(f"{self._round()} is not over: call {self._due()} before the next act()")
         m = None if self.oracle is None else self.oracle.n_contexts
         if type(row) is not int or row < 0 or (m is not None and row >= m):
             row = index("row", row, m)
@@ -163,7 +149,7 @@ class Learner(Certified, ABC):
         """
         if self._turn is None:
             raise InputError(f"{self._round()} has not begun: call act(row), then learn once")
-        if self._learnt is not None:
+        if self._learnt:
             raise InputError(f"{self._round()} was learnt already: call learn_all(row, costs) once, then act(row)")
         played_row, q = self._turn
         if type(row) is not int or row != played_row:
@@ -188,16 +174,15 @@ class Learner(Certified, ABC):
         self.ledger.blocks.add(self._before if self.late else self.played, played_row, action, cost, weight)
         self.late, self.note = False, None
         if self.full_information:
-            self._turn, self._learnt = turn, (action, cost)
+            self._turn, self._learnt = turn, True
         else:
             self.played += 1
 
     def give_up(self, *, played: bool = False) -> None:
         """Give up the round that ``act`` began: it does not count, and nothing is learnt of it.
 
-        ``played`` is whether its action was played all the same, and only its cost will never be known. Certificates
-        and bounds are over the rounds that are learnt, and hold if actions have the law q there: whether a round is
-        given up must not depend on its cost, and on its action only where that makes q their law, as in Conservative.
+        ``played`` is whether its action was played all the same, and only its cost will never be known. Whether a round
+        is given up must not depend on its cost, and on its action only where q is the law of those that are learnt.
         """
         self._end_round("give_up")
         (self._lose if played else self._give_up)()
@@ -207,7 +192,7 @@ class Learner(Certified, ABC):
         """End the round that ``act`` began, in which somebody else played ``action``: nothing is learnt of it.
 
         ``action`` is its number, -1 where that is not of this round. ``pay`` takes in its cost, once that is known.
-        Whether it is overridden may depend on what was drawn and on all costs: certificates are over these rounds too.
+        Certificates are over these rounds too, whatever made somebody override.
         """
         self._override(self._end_round("override"), action)
         self.note = None
@@ -222,7 +207,7 @@ class Learner(Certified, ABC):
         """Take in all K costs of a round, after ``learn``; only learners with ``full_information`` are shown them."""
         if not self.full_information:
             raise InputError(f"{type(self).__name__} learns from the played action only: call learn, not learn_all")
-        if self._turn is None or self._learnt is None:
+        if self._turn is None or not self._learnt:
             raise InputError(f"{self._round()}: call act(row), learn(...) and then learn_all(row, costs)")
         played_row = self._turn[0]
         self._check_row(row, played_row)
@@ -231,12 +216,7 @@ class Learner(Certified, ABC):
             raise InputError(f"costs must be one per action, ({self.n_actions},), got shape {shown_costs.shape}")
         for action, cost in enumerate(shown_costs.tolist()):
             unit_cost(f"the cost of action {action} in round {self.played + 1}", cost)
-        action, cost = self._learnt
-        if shown_costs[action] != cost:
-            raise InputError(
-                f"costs[{action}] is {shown_costs[action]}, but learn was given {cost}; hand in the same costs"
-            )
-        self._turn = self._learnt = None
+        self._turn, self._learnt = None, False
         self._learn_all(played_row, shown_costs)
         self.played += 1
 
@@ -263,9 +243,8 @@ class Learner(Certified, ABC):
     def take_over(self, row: int, q: list[float], begun: int = 0) -> None:
         """Begin a round that another learner, made with the same arguments, played with ``q`` (K,): learn is due.
 
-        For decisions that a saved state does not know of any more. ``begun`` is how many rounds were finished, as far
-        as is known, before the action was drawn. Raises InputError unless the learner is ``delayed``, in another round,
-        past the horizon.
+        ``begun`` is how many rounds were finished, as far as is known, before the action was drawn. Raises InputError
+        unless the learner is ``delayed``, in another round, past the horizon.
         """
         if not self.delayed or self._turn is not None:
             raise InputError(f"{type(self).__name__} cannot take over a round: it takes rounds in order")
@@ -275,8 +254,7 @@ class Learner(Certified, ABC):
     def go_on(self, before: Self) -> None:
         """Go on from a learner of the same options and rows, whose actions are the first of this one's.
 
-        In all rounds so far the others stand for action 0, as an unavailable action does: certificates are against
-        policies that play it then. Rounds that are aside may be taken up. Raises InputError where the algorithm cannot.
+        In all rounds so far the others stand for action 0. Raises InputError where the algorithm cannot.
         """
         self._go_on(before)
         self.played, self._aside = before.played, before._aside
@@ -284,7 +262,7 @@ class Learner(Certified, ABC):
 
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
-        turn = None if self._turn is None else [*self._turn, self._learnt, self.late, self.note, self._before]
+        turn = None if self._turn is None else [*self._turn, self._learnt or None, self.late, self.note, self._before]
         if self.kept is None:
             kept = "set kept = (...), the names of the attributes that change from round to round"
             raise InputError(f"learner {type(self).__name__} does not name its state: {kept}")
@@ -314,17 +292,16 @@ class Learner(Certified, ABC):
         self.played, turn = whole("played", state["played"], 0), state["turn"]
         if self.horizon is not None and self.played > self.horizon:
             raise InputError(f"the state is of {self.played} rounds, more than the horizon of {self.horizon}")
-        row, q, learnt, late, self.note, before = turn or (-1, None, None, False, None, 0)
+        row, q, learnt, late, self.note, before = turn or (-1, None, False, False, None, 0)
         self._turn = None if q is None else (row, probabilities(np.array(q, dtype=float), self.n_actions))
-        self._learnt = None if learnt is None else (learnt[0], learnt[1])
-        self.late, self._before = bool(late), whole("begun", before, 0)
+        self._learnt, self.late, self._before = bool(learnt), bool(late), whole("begun", before, 0)
         self._aside = whole("aside", state["aside"], 0)
         self.ledger.restore(state["ledger"])
         self._restore(dict(state))
 
     def _end_round(self, call: str) -> int:
-        """End the round that ``act`` began, and return its row; raises InputError where there is none to end."""
-        if self._turn is None or self._learnt is not None:
+        """End the round that ``act`` began, and return its row."""
+        if self._turn is None or self._learnt:
             raise InputError(f"{self._round()} has not begun, or was learnt already: {call}() comes after act(row)")
         row, self._turn, self.late = self._turn[0], None, False
         return row
@@ -333,17 +310,11 @@ class Learner(Certified, ABC):
         if self.horizon is not None and self.played + self._aside >= self.horizon:
             raise InputError(f"{self._round()} is past the horizon of {self.horizon}; make one with a longer horizon")
 
-    def _not_over(self) -> str:
-        if "ledger" not in vars(self):
-            name = type(self).__name__
-            return f"{name} is not made: let its __init__ call super().__init__(oracle, horizon=horizon) first"
-        return f"{self._round()} is not over: call {self._due()} before the next act()"
-
     def _round(self) -> str:
         return f"round {self.played + 1} of {type(self).__name__}"
 
     def _due(self) -> str:
-        return "learn_all(row, costs)" if self._learnt is not None else "learn(row, action, cost, probability)"
+        return "learn_all(row, costs)" if self._learnt else "learn(row, action, cost, probability)"
 
     def _check_row(self, row: int, played_row: int) -> None:
         if index("row", row, None) != played_row:
