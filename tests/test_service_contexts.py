@@ -1,6 +1,5 @@
-"""Contexts and decisions of a service: strings, missing values, batches, events."""
+"""Contexts and decisions of a service: strings, missing values, batches."""
 
-import logging
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import polars as pl
 import pytest
 
 from milpcb import Bandit
-from milpcb.bandit import Event
 from policies import DecisionTrees
 from tests.inside import learner_of, open_decisions
 from tests.refused import refused
@@ -110,39 +108,7 @@ def test_a_batch_is_made_whole_or_not_at_all() -> None:
     assert len({decision.id for decision in decisions}) == 3
 
 
-# ------------------------------------------------------------------- events and bounds
-
-
-def test_every_decision_and_cost_is_an_event() -> None:
-    """In order, with costs in [0, 1]; the function may ask the bandit itself."""
-    events: list[Event] = []
-    asked: list[float] = []
-    bandit = Bandit(
-        NUMBERS,
-        reward_range=(0, 10),
-        on_event=lambda event: (events.append(event), asked.append(bandit.certificate())),
-    )
-    first, second = bandit.act([20, 1]), bandit.act([40, 1])
-    bandit.learn(second, reward=2.5)
-    assert [(e.kind, e.decision, e.cost, e.learnt) for e in events] == [
-        ("decision", first, None, 0),
-        ("decision", second, None, 0),
-        ("cost", second, 0.75, 1),
-    ]
-    assert len(asked) == 3
-
-
-def test_an_event_that_fails_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """It is logged; the decision is returned and learnt."""
-
-    def fail(event: Event) -> None:
-        raise RuntimeError(event.kind)
-
-    bandit = Bandit(NUMBERS, on_event=fail)
-    with caplog.at_level(logging.ERROR, "milpcb"):
-        bandit.learn(bandit.act([20, 1]), cost=1.0)
-    assert learner_of(bandit).played == 1
-    assert [record.exc_text is not None for record in caplog.records] == [True, True]
+# ------------------------------------------------------------------- bounds
 
 
 def test_bound_and_guarantee_are_those_of_the_learner() -> None:

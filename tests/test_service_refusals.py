@@ -76,7 +76,6 @@ MAKING: list[Case] = [
     (lambda: Bandit(DecisionTrees(2, 1)), "cut points"),
     (lambda: Bandit(3), "policies"),  # type: ignore[arg-type]
     (lambda: Bandit(NUMBERED, oracle=3), "oracle"),  # type: ignore[arg-type]
-    (lambda: Bandit(NUMBERED, on_event=3), "on_event"),  # type: ignore[arg-type]
     (lambda: Bandit(VISITS, contexts=[], values={"age": [None]}), "at least one row"),
     (lambda: Bandit(VISITS, "ftpl", horizon=9), 'epsilon = "adaptive"'),
     *((lambda name=name: Bandit(VISITS, name), "contexts") for name in ("ilovetoconbandits", "randomized_ucb")),

@@ -110,7 +110,7 @@ class DecisionRounds:
             self.learner.give_up(played=True)
         self.book.close(known.decision.id, learnt=False)
 
-    def override(self, given: object, action: object, by: object, reason: object) -> Decision:
+    def override(self, given: object, action: object, by: object, reason: object) -> None:
         """Have a decision be one in whose place a person played ``action``; its cost is still to be learnt."""
         number = self.availability.number(action)
         found = self.book.find(given)
@@ -122,7 +122,6 @@ class DecisionRounds:
         there = decision.probabilities[number : number + 1] > (0.0,)  # else the baseline may have been replaced there
         self.learner.override(number if there else -1)
         self.book.override(known, override)
-        return decision
 
     def counted(self) -> int:
         """Return the number of decisions whose cost is known."""

@@ -5,7 +5,7 @@ A file is replaced as a whole, and has a checksum; loading it imports registered
 
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -189,7 +189,6 @@ class BanditParts:
         constraints: list[NamedConstraint],
     ) -> None:
         self._saving = Lock()
-        self._on_event: Callable[..., object] | None = None
         self._policies, self._settings, self._constraints = policies, settings, constraints
         self._scale = scale
         self._reader = ContextReader(policies, values, settings["missing"])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from milpcb.bandit import made
 from milpcb.bandit.answers import BanditAnswers
@@ -23,27 +21,6 @@ from milpcb.protocols import PolicyClass
 
 if TYPE_CHECKING:
     from milpcb.offline import Log
-
-_log = logging.getLogger("milpcb")
-
-
-@dataclass(frozen=True)
-class Event:
-    """A decision that was made, or overridden, or a cost that was learnt, for metrics and traces.
-
-    Attributes
-    ----------
-    kind : "decision", "override" or "cost"
-    decision : the decision, also that of the cost
-    cost : in [0, 1], also where a reward was learnt; None of the other kinds
-    learnt : decisions learnt so far, this one included where it is of a cost
-
-    """
-
-    kind: Literal["decision", "override", "cost"]
-    decision: Decision
-    cost: float | None
-    learnt: int
 
 
 class Bandit(BanditAnswers):
@@ -73,8 +50,6 @@ class Bandit(BanditAnswers):
     values : of features that hold strings, or may be missing: the strings, and None for missing, as in
         ``{"region": ["north", "south"], "income": [None]}``. Codes, and strings that constraints read, are declared too
     missing : marks of missing values, as in ``["NA", -999]``, which are read as None, in exports of the policy too
-    on_event : is handed an Event for each decision and each cost, in the thread that made the call, after the lock is
-        free. What it raises is logged, and changes nothing. It is neither saved nor copied
     baseline : what is done today, an action or a policy of milpcb: with probability ``confidence``, at every moment,
         all decisions so far cost at most (1 + ``loss``) times what it would have; see milpcb.learners.Conservative
     loss, confidence : those of the baseline
@@ -103,7 +78,6 @@ class Bandit(BanditAnswers):
         constraints: NamedConstraint | Sequence[NamedConstraint] = (),
         values: Mapping[str, Sequence[Any]] | None = None,
         missing: Sequence[Any] = (),
-        on_event: Callable[[Event], object] | None = None,
         baseline: Any = None,
         loss: float = 0.02,
         confidence: float = 0.95,
@@ -112,8 +86,6 @@ class Bandit(BanditAnswers):
     ) -> None:
         instance("policies", policies, PolicyClass, "a policy class, as in DecisionTrees(n_actions=3)")
         instance("oracle", oracle, (str, Mapping), "a kind, such as 'search', or a table of its options")
-        if on_event is not None and not callable(on_event):
-            raise InputError(f"on_event must be a function that takes an Event, got {shown(on_event)}")
         today = None
         if baseline is not None:
             document = made.as_document(baseline, made.action_names(policies))
@@ -130,7 +102,6 @@ class Bandit(BanditAnswers):
             "missing": as_marks(missing),
         }
         self._set_up(policies, settings, Scale.of(cost_range, reward_range), values, listed(constraints))
-        self._on_event = on_event
         if contexts is not None:
             self._begin(made.known(contexts, self._reader, self._constraints, self._names))
             return
@@ -236,8 +207,6 @@ class Bandit(BanditAnswers):
             if self._log is not None and made.id not in self._rounds.book.overridden:
                 action = self._names.index(made.action)
                 self._log.append([list(made.context), action, paid, list(made.probabilities), floor])
-            learnt = self._rounds.learner.played
-        self._report("cost", [made], learnt, paid)
 
     def override(self, decision: Any, action: str | int, *, by: str, reason: str = "") -> None:
         """Take in that a person, ``by``, played another ``action`` than a decision was; its cost is learnt as any cost.
@@ -248,9 +217,7 @@ class Bandit(BanditAnswers):
         Raises InputError on what ``learn`` refuses, on the action that the decision was, and UnknownNameError on none.
         """
         with self.lock:
-            made = self._rounds.override(decision, action, by, reason)
-            learnt = self._rounds.learner.played
-        self._report("override", [made], learnt)
+            self._rounds.override(decision, action, by, reason)
 
     def give_up(self, decision: Any = None, *, older_than: timedelta | None = None) -> int:
         """Give up a decision whose cost will never be known, or all open ones made ``older_than`` ago or before.
@@ -275,15 +242,4 @@ class Bandit(BanditAnswers):
 
     def _act(self, contexts: list[Context], available: Any) -> list[Decision]:
         with self.lock:
-            found = self._rounds.act(contexts, available)
-            learnt = self._rounds.learner.played
-        self._report("decision", found, learnt)
-        return found
-
-    def _report(self, kind: Any, decisions: list[Decision], learnt: int, cost: float | None = None) -> None:
-        """Hand events to the user's function; what it raises is logged, as the decisions were made all the same."""
-        for decision in decisions if self._on_event is not None else ():
-            try:
-                self._on_event(Event(kind, decision, cost, learnt))  # type: ignore[misc]  # it is not None
-            except Exception:  # noqa: BLE001 - whatever a user's function raises
-                _log.exception("on_event failed on the %s of decision %s", kind, decision.id)
+            return self._rounds.act(contexts, available)
