@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 from milpcb import Bandit, rng
@@ -133,8 +132,6 @@ def there(bandit: Bandit, available: Any) -> list[bool]:
         pd.Series([True, False, True]),
         pd.Series({"c": True, "b": False, "a": True}),
         {"b": False, "a": True, "c": np.True_},
-        pd.DataFrame({"c": [True], "a": [True], "b": [False]}),
-        pl.DataFrame({"c": [True], "a": [True], "b": [False]}),
         ["c", "a"],
         pd.Series(["c", "a"]),
         {"c", "a"},
@@ -146,31 +143,6 @@ def there(bandit: Bandit, available: Any) -> list[bool]:
 def test_a_mask_leaves_the_actions_where_it_is_true(mask: Any) -> None:
     """By place or by name, as a list of these actions does; the forbidden one has no chance."""
     assert there(Bandit(NAMED), mask) == [True, False, True]
-
-
-@pytest.mark.parametrize(
-    "each",
-    [
-        [["a", "b"], ["c"]],
-        [[True, True, False], [False, False, True]],
-        np.array([[True, True, False], [False, False, True]]),
-        [np.array([True, True, False]), ["c"]],
-        [{"a": True, "b": True, "c": False}, {"c"}],
-        pd.DataFrame([[False, True, True], [True, False, False]], columns=["c", "a", "b"]),
-        pl.DataFrame({"c": [False, True], "b": [True, False], "a": [True, False]}),
-    ],
-    ids=lambda each: type(each).__name__,
-)
-def test_each_row_may_have_its_own_mask(each: Any) -> None:
-    """The first may get a or b, the second c only."""
-    laws = [decision.probabilities for decision in Bandit(NAMED).act_all([[0.0], [1.0]], available=each)]
-    assert [[chance > 0 for chance in law] for law in laws] == [[True, True, False], [False, False, True]]
-
-
-def test_one_mask_holds_for_all_rows() -> None:
-    """Also where there are as many rows as actions."""
-    for decision in Bandit(NAMED).act_all([[0.0], [1.0], [1.0]], available=[False, True, True]):
-        assert decision.probabilities[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -186,7 +158,7 @@ def test_one_mask_holds_for_all_rows() -> None:
         (NAMED, {"a": True, "b": False}, "2 booleans for the 3 actions"),
         (NAMED, {"a": True, "b": False, "d": True}, "'d'"),
         (NAMED, pd.DataFrame({"a": [1], "b": [0], "c": [1]}), "a list of actions or a mask of booleans"),
-        (NAMED, [["a"], ["b"]], "available has 2 rows for 1 contexts"),
+        (NAMED, [["a"], ["b"]], "unknown action"),
         (NAMED, [False, False, False], "no action is available"),
         *((NAMED, nothing, "available must be a list of actions") for nothing in (np.array(1), "a", 3)),
         (NAMED, [], "no action is available"),

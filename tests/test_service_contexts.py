@@ -1,4 +1,4 @@
-"""Contexts and decisions of a service: strings, missing values, batches."""
+"""Contexts and decisions of a service: strings, missing values."""
 
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ import pytest
 
 from milpcb import Bandit
 from policies import DecisionTrees
-from tests.inside import learner_of, open_decisions
+from tests.inside import learner_of
 from tests.refused import refused
 
 NUMBERS = DecisionTrees(2, 1, thresholds=[[30], [5]], feature_names=["age", "visits"], action_names=["call", "wait"])
@@ -76,36 +76,8 @@ def test_contexts_with_texts_may_be_known() -> None:
     """A frame of them, and decisions on its rows; others are refused."""
     people = pd.DataFrame({"age": [20, None], "region": ["north", "south"]})
     bandit = Bandit(TEXTS, contexts=people, values=VALUES)
-    assert len(bandit.act_all(people)) == 2
+    assert bandit.act({"age": None, "region": "south"}).context == (None, "south")
     refused(lambda: bandit.act([70, "west"]), "none of those")
-
-
-# ------------------------------------------------------------------- batches
-
-
-def test_a_table_is_decided_row_by_row() -> None:
-    """As if they came one by one; costs come late, in any order."""
-    table = pl.DataFrame({"visits": [1, 9, 1], "age": [20, 40, 20]})
-    one, many = Bandit(NUMBERS, seed=3), Bandit(NUMBERS, seed=3)
-    decisions = many.act_all(table)
-    singly = [one.act(row) for row in table.iter_rows(named=True)]
-    assert [(d.action, d.context) for d in decisions] == [(d.action, d.context) for d in singly]
-    for decision in reversed(decisions):
-        many.learn(decision, cost=0.5)
-    assert len(many.act_all([[20, 1], {"age": 40, "visits": 9}])) == 2
-    assert many.act_all([]) == []
-
-
-def test_a_batch_is_made_whole_or_not_at_all() -> None:
-    """A row that cannot be read, or decisions past the horizon, leave nothing open and learn nothing."""
-    bandit = Bandit(NUMBERS, horizon=3)
-    for table in ([[20, 1], [20, "often"]], [[20, 1]] * 4):
-        refused(lambda table=table: bandit.act_all(table))
-        assert len(open_decisions(bandit)) == 0
-    decisions = bandit.act_all([[20, 1]] * 3)
-    for decision in decisions:
-        bandit.learn(decision, cost=0.0)
-    assert len({decision.id for decision in decisions}) == 3
 
 
 # ------------------------------------------------------------------- bounds

@@ -77,6 +77,7 @@ MAKING: list[Case] = [
     (lambda: Bandit(3), "policies"),  # type: ignore[arg-type]
     (lambda: Bandit(NUMBERED, oracle=3), "oracle"),  # type: ignore[arg-type]
     (lambda: Bandit(VISITS, contexts=[], values={"age": [None]}), "at least one row"),
+    (lambda: Bandit(VISITS, contexts=5, values={"age": [None]}), "a table is"),
     (lambda: Bandit(VISITS, "ftpl", horizon=9), 'epsilon = "adaptive"'),
     *((lambda name=name: Bandit(VISITS, name), "contexts") for name in ("ilovetoconbandits", "randomized_ucb")),
     (lambda: Bandit(VISITS, "doubling", inner="bistro_plus"), "contexts"),
@@ -170,8 +171,6 @@ ASKING: list[Case] = [
             (pl.DataFrame({"visits": [1, 9, 1], "age": [20, 40, 20]}), "3 rows"),
         )
     ),
-    *((lambda rows=rows: Bandit(VISITS).act_all(rows), "act_all") for rows in ({"age": 1, "visits": 2}, 5)),
-    (lambda: Bandit(VISITS, "epsilon_greedy").act_all([[20, 1], [40, 2]]), "one context at a time"),
     (lambda: Bandit(TEXTS, values=MAYBE).act({"age": "x", "region": "north"}), "'age'"),
     (lambda: Bandit(TEXTS, values={"region": ["north"]}).act([None, "north"]), "'age'"),
     (lambda: Bandit(TEXTS, values=MAYBE).act([20]), "1 features"),
@@ -257,5 +256,4 @@ def test_a_learner_that_takes_costs_in_order_decides_one_by_one() -> None:
     decision = bandit.act(BITS[0])
     refused(lambda: bandit.act(BITS[1]), "EpsilonGreedy")
     bandit.learn(decision, cost=1.0)
-    refused(lambda: bandit.act_all(BITS[:2]), "one context at a time")
     assert bandit.act(BITS[1]).id != decision.id

@@ -139,14 +139,6 @@ BASE.row_factory = sqlite3.Row
 def test_a_row_that_carries_names_goes_by_name(row: Any) -> None:
     """Whatever the order of its columns; one that is only numbered goes by position."""
     assert Bandit(AGES).act(row).context == (20, 50)
-    assert Bandit(AGES).act_all([row])[0].context == (20, 50)
-
-
-def test_records_are_a_table() -> None:
-    """Each row by name, as all tables."""
-    frame = pd.DataFrame({"visits": [50, 1], "age": [20, 70]})
-    decisions = Bandit(AGES).act_all(frame.to_records(index=False))
-    assert [decision.context for decision in decisions] == [(20, 50), (70, 1)]
 
 
 def test_columns_that_are_called_by_digits() -> None:
@@ -230,9 +222,7 @@ def test_a_class_without_features_needs_no_context(options: dict[str, Any]) -> N
     for context in [[], {}, (), None, np.empty(0)] * 100:
         decision = bandit.act(context)
         bandit.learn(decision, cost=0.1 if decision.action == 2 else 0.9)
-    bandit.learn(bandit.act_all([[], {}])[1], cost=0.5)
     assert bandit.act().probabilities[2] > 0.9
     assert bandit.policy().predict([[0.0]]).tolist() == [2]
     for wrong in ([1], 1, np.array(1), "x"):
         refused(lambda wrong=wrong: bandit.act(wrong), "the class has no features: call act() without a context")
-    refused(lambda: bandit.act_all(5), "takes a list of contexts, each empty")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.data.actions import place
-from milpcb.data.frames import is_frame, named, records
+from milpcb.data.frames import named
 from milpcb.errors import InputError, shown
 
 Offered = Sequence[int] | None  # numbers of actions in order, None for all
@@ -49,23 +49,11 @@ class Availability:
         for action in retired:
             self.retire(self._names[action])
 
-    def offered(self, available: Any, count: int) -> list[Offered]:
-        """Return what each of ``count`` decisions may take.
-
-        ``available`` is for all of them, or has a part for each: a data frame of booleans, a table of them (n, K), or a
-        list of lists. Each part names actions, or is a mask, True for those that are there: booleans in the order of
-        the class, or by name in a mapping, a row of a frame or a Series.
+    def offered(self, available: Any) -> Offered:
+        """Return what a decision may take: the actions that ``available`` names, or those that a mask leaves.
 
         Raises InputError where there is none, or it can be read in two ways; UnknownNameError on a name that is none.
         """
-        parts = _by_row(available)
-        if parts is None:
-            return [self._offered(available)] * count
-        if len(parts) != count:
-            raise InputError(f"available has {len(parts)} rows for {count} contexts; give one for each")
-        return [self._offered(part) for part in parts]
-
-    def _offered(self, available: Any) -> Offered:
         if available is None and not self.retired:
             return None
         listed = range(len(self._names)) if available is None else self._listed(available)
@@ -113,14 +101,3 @@ def replaced(q: list[float], offered: Sequence[int]) -> list[float]:
         law[action] = q[action]
     law[offered[0]] += sum(p for action, p in enumerate(q) if action not in offered)
     return law
-
-
-def _by_row(available: Any) -> list[Any] | None:
-    """Return the parts of what is available row by row; None where it is the same for all decisions."""
-    if is_frame(available):
-        return records(available)
-    if isinstance(available, np.ndarray) and available.ndim > 1:
-        return list(available)
-    parts = (list, tuple, set, frozenset, Mapping, np.ndarray, type(None))
-    by_row = isinstance(available, (list, tuple)) and available and all(isinstance(each, parts) for each in available)
-    return list(available) if by_row else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -110,12 +109,6 @@ class ContextsSoFar:
                     row: np.append(total, [0.0 if like is None else total[like] for _ in more])
                     for row, total in by_row.items()
                 }
-        return made
-
-    def copy(self) -> ContextsSoFar:
-        """Return a copy that stays as it is while this one takes decisions in."""
-        made = copy(self)
-        made._sums = [{key: dict(by_row) for key, by_row in own.items()} for own in self._sums]  # noqa: SLF001 - ours
         return made
 
     def state(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from milpcb.core.decimals import in_32_bits, rounded_to_32_bits
 from milpcb.core.text import folded
 from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded
 from milpcb.data.fields import Field, UnfitError, kinds_of, plain
-from milpcb.data.frames import in_order, is_frame, named, no_such, records, table_names
+from milpcb.data.frames import in_order, is_frame, named, named_rows, no_such, records, table_names
 from milpcb.data.made_columns import declared_columns
 from milpcb.data.schema import Schema
 from milpcb.data.spellings import NULLS
@@ -81,24 +81,15 @@ class ContextReader:
         rows = [_constant(context)] if self.featureless else _rows(context)
         if len(rows) != 1:
             raise InputError(
-                f"act decides for one context, and this table has {len(rows)} rows: "
-                "hand in one of them, or call act_all(table) for a decision on each"
+                f"act decides for one context, and this table has {len(rows)} rows: call act for each of them"
             )
         return self.read_row(rows[0])
 
     def read_all(self, table: Any) -> list[Context]:
         """Return the context of each row of a data frame, of an array (n, d), or of a list of contexts."""
-        if self.featureless:
-            if not isinstance(table, Iterable) or getattr(table, "ndim", 1) == 0:
-                raise InputError(
-                    f"act_all takes a list of contexts, each empty, as there are no features; got {shown(table)}"
-                )
-            return list(map(self.read, table))
         if is_frame(table):
-            return [self.read_row(row) for row in records(table)]
-        if hasattr(table, "keys") or isinstance(table, (str, bytes, set, frozenset)) or not isinstance(table, Iterable):
-            raise InputError(f"act_all takes a table: a data frame, or a list of contexts; got {shown(table)}")
-        return [self.read(context) for context in table]
+            return list(map(self.read, records(table)))
+        return list(map(self.read, named_rows(table) or table))
 
     def table(self, rows: Sequence[Sequence[Value]]) -> Any:
         """Return the features of contexts as a data frame; as an array (n, d) where they have no names."""

@@ -65,21 +65,15 @@ class DecisionRounds:
 
     # ----------------------------------------------------------------- decisions
 
-    def act(self, contexts: list[Context], available: Any) -> list[Decision]:
-        """Return a decision for each context, among the ``available`` actions; where one cannot be made, none is."""
-        self._check_turn(len(contexts))
-        offered = self.availability.offered(available, len(contexts))
-        found: list[Decision] = []
-        before = self._so_far.copy() if self.changing and len(contexts) > 1 else self._so_far
+    def act(self, context: Context, available: Any) -> Decision:
+        """Return a decision for a context, among the ``available`` actions."""
+        self._check_turn()
+        offered = self.availability.offered(available)
         try:
-            found.extend(map(self._decide, contexts, offered))
+            return self._decide(context, offered)
         except BaseException:
-            for decision in reversed(found):
-                self._undo(decision)
-            self._so_far = before
-            before.bind_next()  # the rules may be bound with a decision that is taken back
+            self._so_far.bind_next()  # the rules may be bound with a decision that is not made
             raise
-        return found
 
     def learn(self, given: object, cost: float) -> Open:
         """Take in what a decision cost; return what was known of it.
@@ -210,18 +204,13 @@ class DecisionRounds:
 
     # ----------------------------------------------------------------- inside
 
-    def _check_turn(self, count: int) -> None:
-        if self.learner.delayed:
-            return
-        name = type(self.learner).__name__
-        awaited = self.book.awaited()
+    def _check_turn(self) -> None:
+        awaited = None if self.learner.delayed else self.book.awaited()
         if awaited is not None:
             raise InputError(
-                f"decision '{awaited}' is not learnt, and {name} takes costs in order: "
+                f"decision '{awaited}' is not learnt, and {type(self.learner).__name__} takes costs in order: "
                 "call learn(decision, cost=...) before the next act, or give_up(decision) if no cost will come"
             )
-        if count > 1:
-            raise InputError(f"{name} takes costs in order, so it decides for one context at a time, not {count}")
 
     def _decide(self, context: Context, offered: Offered) -> Decision:
         row, (tables, _, beside) = self._row(context), self._read(context, ruled=bool(self._constraints))
@@ -278,11 +267,6 @@ class DecisionRounds:
             f"{forbids} the contexts that were given in advance did not show it: "
             "give some like this one, or cut points where its condition changes"
         )
-
-    def _undo(self, decision: Decision) -> None:
-        """Take back a decision that was not handed out; its context stays among those seen."""
-        self.learner.take_up(self.book.open.pop(decision.id).aside())
-        self.learner.give_up()
 
     def _taken_up(self, given: object) -> Open:
         found = self.book.find(given)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from milpcb.bandit import made
 from milpcb.bandit.answers import BanditAnswers
-from milpcb.bandit.contexts import Context, ContextReader
+from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.groups import listed_groups
 from milpcb.bandit.scale import Scale
@@ -150,17 +150,9 @@ class Bandit(BanditAnswers):
         Raises InputError on a context that cannot be read, or is unknown where contexts were given in advance, and
         InfeasibleError where no policy keeps the constraints any more; no decision is made then.
         """
-        (decision,) = self._act([self._reader.read(context)], available)
-        return decision
-
-    def act_all(self, table: Any, *, available: Any = None) -> list[Decision]:
-        """Return a decision for each row of a data frame, an array (n, d), or a list of contexts; see ``act``.
-
-        What is ``available`` is so for all rows, or is given row by row: a list of lists, or a table of booleans
-        (n, K), as a data frame by name. For learners that take costs late. Raises what ``act`` raises; then no decision
-        is made for any of the rows.
-        """
-        return self._act(self._reader.read_all(table), available)
+        read = self._reader.read(context)
+        with self.lock:
+            return self._rounds.act(read, available)
 
     def retire(self, action: str | int) -> None:
         """Make an action unavailable from now on; raises UnknownNameError, and InputError where none would be left."""
@@ -237,9 +229,3 @@ class Bandit(BanditAnswers):
             for each in lost:
                 self._rounds.give_up(each)
         return len(lost)
-
-    # ----------------------------------------------------------------- inside
-
-    def _act(self, contexts: list[Context], available: Any) -> list[Decision]:
-        with self.lock:
-            return self._rounds.act(contexts, available)
