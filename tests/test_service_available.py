@@ -1,4 +1,4 @@
-"""Actions that are not always there: masks, what is played instead, what is learnt of it, what is then stated."""
+"""Actions that are not always there: what is played instead, what is learnt of it, what is then stated."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ LABELINGS = np.array([[0, 0], [1, 1], [2, 2], [0, 2], [2, 1]])
 CONTEXTS = [[0.0], [1.0]]
 NAMES = ["0", "1", "2"]
 NAMED = DecisionTrees(3, depth=1, thresholds=[[0.5]], action_names=["a", "b", "c"])
-TRUE_OR_FALSE = DecisionTrees(2, depth=1, thresholds=[[0.5]], action_names=["True", "False"])
+UNNAMED = DecisionTrees(2, depth=1, thresholds=[[0.5]])
 
 
 def bandit(learner: str = "exp4", **options: Any) -> Bandit:
@@ -101,80 +101,32 @@ def test_all_actions_available_is_the_same_play() -> None:
     assert plain.certificate() == listed.certificate()
 
 
-def test_the_last_action_cannot_be_retired() -> None:
-    """Nor one that there is not."""
-    one = bandit()
-    one.retire(0)
-    one.retire(1)
-    refused(lambda: one.retire(2), "'2' is the last action that there is")
-    refused(lambda: one.retire("walk"), error=UnknownNameError)
-    assert one.act([0.0]).probabilities == (0.0, 0.0, 1.0)
-    refused(lambda: one.act([0.0], available=[0]), "no action is available: give at least one that is not retired")
-    assert len(open_decisions(one)) == 1
+@pytest.mark.parametrize("listed", [["c", "a"], ("a", "c"), {"c", "a"}, ["a", "c", "a"]], ids=str)
+def test_the_actions_of_a_list_are_available(listed: Any) -> None:
+    """By name, in any order; the other one has no chance."""
+    law = Bandit(NAMED).act([0], available=listed).probabilities
+    assert [chance > 0 for chance in law] == [True, False, True]
+    assert Bandit(UNNAMED).act([0], available=[1, 0]).probabilities == (0.5, 0.5)
 
 
-# ------------------------------------------------------------------- masks
-
-
-def there(bandit: Bandit, available: Any) -> list[bool]:
-    """Return which actions a decision may take, by its law."""
-    return [chance > 0 for chance in bandit.act([0], available=available).probabilities]
-
-
+@pytest.mark.parametrize("policies", [NAMED, UNNAMED])
 @pytest.mark.parametrize(
-    "mask",
+    "available",
     [
-        [True, False, True],
-        (True, False, True),
-        np.array([True, False, True]),
-        [np.True_, np.False_, np.True_],
-        np.array([True, False, True], dtype=object),
-        pd.Series([True, False, True]),
-        pd.Series({"c": True, "b": False, "a": True}),
-        {"b": False, "a": True, "c": np.True_},
-        ["c", "a"],
-        pd.Series(["c", "a"]),
-        {"c", "a"},
-        [2, 0],
-        iter(["a", "c"]),
+        *([True, False, True], [True, False], np.array([True, False, True]), {"a": True, "b": False, "c": True}),
+        *(pd.Series({"a": True, "b": False}), pd.DataFrame({"a": [True], "b": [False]}), [["a"], ["b"]]),
+        *([], np.array(1), "a", 3, [1.0, 0.0], [None]),
     ],
-    ids=lambda mask: type(mask).__name__,
+    ids=str,
 )
-def test_a_mask_leaves_the_actions_where_it_is_true(mask: Any) -> None:
-    """By place or by name, as a list of these actions does; the forbidden one has no chance."""
-    assert there(Bandit(NAMED), mask) == [True, False, True]
-
-
-@pytest.mark.parametrize(
-    ("policies", "available", "message"),
-    [
-        (NAMED, [True, False], "2 booleans for the 3 actions"),
-        (NAMED, [True, "a", "b"], "a list of actions or a mask of booleans"),
-        (NAMED, [1, 0, 1], "lists 'b' twice"),
-        (NAMED, np.array([1.0, 0.0, 1.0]), "lists 'b' twice"),
-        (TRUE_OR_FALSE, [1, 0], "can be read in two ways"),
-        (TRUE_OR_FALSE, np.array([0, 1]), "can be read in two ways"),
-        (NAMED, {"a": 1, "b": 0, "c": 1}, "a list of actions or a mask of booleans"),
-        (NAMED, {"a": True, "b": False}, "2 booleans for the 3 actions"),
-        (NAMED, {"a": True, "b": False, "d": True}, "'d'"),
-        (NAMED, pd.DataFrame({"a": [1], "b": [0], "c": [1]}), "a list of actions or a mask of booleans"),
-        (NAMED, [["a"], ["b"]], "unknown action"),
-        (NAMED, [False, False, False], "no action is available"),
-        *((NAMED, nothing, "available must be a list of actions") for nothing in (np.array(1), "a", 3)),
-        (NAMED, [], "no action is available"),
-        (NAMED, ["a", "walk"], "'walk'"),
-        (TRUE_OR_FALSE, [True, False], "can be read in two ways"),
-        (TRUE_OR_FALSE, {True, False}, "can be read in two ways"),
-    ],
-)
-def test_what_can_be_read_in_two_ways_is_refused(policies: Any, available: Any, message: str) -> None:
-    """In one line, and no decision is made."""
+def test_other_than_a_list_of_actions_is_refused(policies: Any, available: Any) -> None:
+    """A mask, whatever its form, and numbers where actions have names; no decision is made."""
     one = Bandit(policies)
-    refused(lambda: one.act([0], available=available), message)
+    refused(lambda: one.act([0], available=available), "available must be a list of actions, one at least")
     assert not open_decisions(one)
 
 
-def test_a_mask_by_name_is_right_where_actions_are_called_true_and_false() -> None:
-    """Names can be read in one way only."""
-    assert there(Bandit(TRUE_OR_FALSE), {"True": False, "False": True}) == [False, True]
-    assert there(Bandit(TRUE_OR_FALSE), ["False"]) == [False, True]
+def test_numbers_are_no_names() -> None:
+    """0 and 1 could be a mask."""
+    refused(lambda: Bandit(NAMED).act([0], available=[1, 0, 1]), "available must be a list of actions")
+    refused(lambda: Bandit(NAMED).act([0], available=["a", "walk"]), "'walk'", error=UnknownNameError)

@@ -114,8 +114,7 @@ def test_actions_without_names_are_counted_on() -> None:
     bandit.add_action(2)
     bandit.add_action("3")
     assert bandit.act([0]).probabilities == (0.25,) * 4
-    bandit.retire(0)
-    assert bandit.act([0], available=[True, False, False, True]).probabilities == (0, 0, 0, 1)
+    assert bandit.act([0], available=[1, 3]).probabilities == (0, 0.75, 0, 0.25)
 
 
 def test_a_refused_action_changes_nothing() -> None:

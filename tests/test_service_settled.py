@@ -67,9 +67,8 @@ def test_what_cannot_be_known_is_refused_in_one_line() -> None:
     short = Bandit(TREES, "uniform", values=VALUES)
     short.learn(short.act({"age": 0, "region": "north"}), cost=1)
     ruled = played("uniform", 20)
-    ruled.retire("call")
     for _ in range(3):
-        ruled.learn(ruled.act({"age": 0, "region": "north"}), reward=1)
+        ruled.learn(ruled.act({"age": 0, "region": "north"}, available=["letter"]), reward=1)
     grown = played("uniform", 20)
     grown.add_action("visit")
     before = [state_of(bandit) for bandit in (short, ruled, grown)]

@@ -10,12 +10,13 @@ import numpy as np
 
 from milpcb import rng
 from milpcb.bandit import budget, made
-from milpcb.bandit.available import Availability, Offered, replaced
+from milpcb.bandit.available import offered_actions, replaced
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open, Override
 from milpcb.bandit.groups import Groups
 from milpcb.bandit.rule import RuleLog
 from milpcb.constraints import NamedConstraint, NamedRows
+from milpcb.data.actions import place
 from milpcb.data.columns import Value, Values
 from milpcb.data.fields import plain
 from milpcb.errors import InputError, shown
@@ -31,7 +32,7 @@ class DecisionRounds:
 
     Attributes
     ----------
-    oracle, learner, book, availability, log : of the bandit; ``log`` is of the rules in force
+    oracle, learner, book, log : of the bandit; ``log`` is of the rules in force
     changing : whether constraints are on contexts that arrive, so that the policies allowed change on the way
 
     """
@@ -58,7 +59,7 @@ class DecisionRounds:
         self.learner = made.learner(
             settings, self.oracle, arrive=self._arrive, constrained=bool(constraints), today=self._today
         )
-        self.book, self.availability = Book(), Availability(names)
+        self.book = Book()
         self.log = RuleLog(self.oracle, self.learner)
         self.groups = Groups(settings["groups"], len(names))
         self._rng = rng.child(settings["seed"], "actions")
@@ -68,7 +69,7 @@ class DecisionRounds:
     def act(self, context: Context, available: Any) -> Decision:
         """Return a decision for a context, among the ``available`` actions."""
         self._check_turn()
-        offered = self.availability.offered(available)
+        offered = offered_actions(available, self._names)
         try:
             return self._decide(context, offered)
         except BaseException:
@@ -106,7 +107,7 @@ class DecisionRounds:
 
     def override(self, given: object, action: object, by: object, reason: object) -> None:
         """Have a decision be one in whose place a person played ``action``; its cost is still to be learnt."""
-        number = self.availability.number(action)
+        number = place("action", action, list(map(str, self._names)))
         found = self.book.find(given)
         decision = found if isinstance(found, Decision) else found.decision
         if decision.id in self.book.overridden:
@@ -144,7 +145,6 @@ class DecisionRounds:
         made._so_far = self._so_far.with_actions(names)
         made.groups = self.groups.with_actions(len(names))
         made.book, made._rng = self.book, self._rng
-        made.availability.restore(self.availability.retired)
         return made
 
     def allowed(self) -> Any:
@@ -165,7 +165,6 @@ class DecisionRounds:
             "learner": self.learner.state(),
             "actions": rng.freeze(self._rng),
             "book": self.book.state(),
-            "retired": sorted(self.availability.retired),
             "in_force": self.log.state(),
             "groups": self.groups.state(),
         }
@@ -189,7 +188,6 @@ class DecisionRounds:
         self.book.restore(state["book"])
         self.learner.restore(rng.parted(state["learner"], self.book.session))
         rng.thaw(self._rng, rng.parted(state["actions"], self.book.session))
-        self.availability.restore(state["retired"])
         self.log.restore(state["in_force"])
         self.groups.restore(state["groups"])
 
@@ -212,7 +210,7 @@ class DecisionRounds:
                 "call learn(decision, cost=...) before the next act, or give_up(decision) if no cost will come"
             )
 
-    def _decide(self, context: Context, offered: Offered) -> Decision:
+    def _decide(self, context: Context, offered: list[int] | None) -> Decision:
         row, (tables, _, beside) = self._row(context), self._read(context, ruled=bool(self._constraints))
         renewed = self.changing and self._so_far.due(row, tables)
         if renewed:

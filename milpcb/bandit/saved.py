@@ -29,7 +29,7 @@ from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 
-FORMAT = 12
+FORMAT = 13
 Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when a statement was made
 
 

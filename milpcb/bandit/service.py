@@ -143,9 +143,8 @@ class Bandit(BanditAnswers):
     def act(self, context: Any = None, *, available: Any = None) -> Decision:
         """Return the decision for one context: (d,) values, a mapping by feature names, or a data frame of one row.
 
-        A class without features, of ``thresholds=[]``, needs no context. Only actions are played that are
-        ``available``, all that are not retired where it is None: a list of actions, or a mask of booleans, in the order
-        of the class or by name. In place of another the first that is available is played.
+        A class without features, of ``thresholds=[]``, needs no context. Only actions are played that the list
+        ``available`` names, all where it is None. In place of another the first that is available is played.
 
         Raises InputError on a context that cannot be read, or is unknown where contexts were given in advance, and
         InfeasibleError where no policy keeps the constraints any more; no decision is made then.
@@ -153,16 +152,6 @@ class Bandit(BanditAnswers):
         read = self._reader.read(context)
         with self.lock:
             return self._rounds.act(read, available)
-
-    def retire(self, action: str | int) -> None:
-        """Make an action unavailable from now on; raises UnknownNameError, and InputError where none would be left."""
-        with self.lock:
-            self._rounds.availability.retire(action)
-
-    def readmit(self, action: str | int) -> None:
-        """Make a retired action available again; raises UnknownNameError."""
-        with self.lock:
-            self._rounds.availability.readmit(action)
 
     def add_action(self, name: str | int) -> None:
         """Add an action that the class had not so far, as its last one; all that is known is kept.

@@ -51,7 +51,6 @@ class PlainLedger:
     """Plain ledger of one bandit."""
 
     n_actions: int = 2
-    retired: set[int] = field(default_factory=set)
     asked: list[MadeDecision] = field(default_factory=list)  # all whose contexts count
     open: dict[str, MadeDecision] = field(default_factory=dict)
     learnt: list[tuple[MadeDecision, int, int, float]] = field(default_factory=list)  # actions then, drawn, its chance

@@ -70,7 +70,6 @@ class DayByDay:
             self.give_up_old: 0.2,
             self.override: 1,
             self.add_action: 0.2,
-            self.retire: 0.5,
             self.save: 1,
             self.crash: 0.8,
             self.copy: 0.4,
@@ -89,25 +88,25 @@ class DayByDay:
         return self.wrong
 
     def act(self) -> None:
-        """Ask for a decision, now and then with a mask; first hand in what was lost, where a promise must cover it."""
+        """Ask for a decision, at times among some actions; where there is a promise, hand in what was lost first."""
         if self.promised:
             for name in list(self.lost):
                 self.end(name, give_up=self.rng.random() < 0.3)
         row, vip = self.rng.randrange(4), self.rng.random() < 0.1
-        there = [action not in self.now.retired for action in range(self.now.n_actions)]
-        mask = [is_there and self.rng.random() < 0.8 for is_there in there] if self.rng.random() < 0.3 else there
+        every = list(range(self.now.n_actions))
+        offered = [action for action in every if self.rng.random() < 0.8] if self.rng.random() < 0.3 else every
         context = {"young": PATTERNS[row, 0], "member": PATTERNS[row, 1], "vip": int(vip)}
         costs = (self.world.random(4) < MEANS[row]).astype(float) * self.world.choice([0.5, 1.0])
-        offered = [action for action, is_there in enumerate(mask) if is_there]
         try:
-            decision = self.bandit.act(context, available=mask if mask != there or self.rng.random() < 0.5 else None)
+            listed = None if offered == every and self.rng.random() < 0.5 else [NAMES[action] for action in offered]
+            decision = self.bandit.act(context, available=listed)
         except InputError as error:
             if offered and not (self.ruled and vip and offered[0] == 0):
                 self.wrong = f"no decision: {error}"
             return
         law = decision.probabilities
         forbidden = sum(law[action] for action in range(len(law)) if action not in offered)
-        if forbidden or (self.ruled and vip and law[0] > 0) or decision.id in self.made or len(law) != len(mask):
+        if forbidden or (self.ruled and vip and law[0] > 0) or decision.id in self.made or len(law) != len(every):
             self.wrong = f"{decision} where {offered} may be played"
         known = self.book.open[decision.id]
         made = MadeDecision(decision, row, vip, costs, offered, known.action, known.aside().q[known.action])
@@ -217,16 +216,6 @@ class DayByDay:
         if self.now.n_actions < len(NAMES):
             self.bandit.add_action(NAMES[self.now.n_actions])
             self.now.n_actions += 1
-
-    def retire(self) -> None:
-        """Retire an action, or readmit one; the last one, and one that the guard-rail leaves, stay."""
-        action = self.rng.randrange(self.now.n_actions)
-        if action in self.now.retired:
-            self.bandit.readmit(NAMES[action])
-            self.now.retired.discard(action)
-        elif len(self.now.retired) + 1 < self.now.n_actions:
-            self.bandit.retire(NAMES[action])
-            self.now.retired.add(action)
 
     def save(self) -> None:
         """Save, and keep what the ledger knows."""
