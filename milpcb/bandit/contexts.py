@@ -1,6 +1,5 @@
 """Contexts of a service, one at a time: by name or by position, with strings and missing values where declared."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from math import isfinite, isnan
@@ -9,7 +8,6 @@ from typing import Any, cast
 import numpy as np
 
 from milpcb.core.checks import LARGEST
-from milpcb.core.decimals import in_32_bits, rounded_to_32_bits
 from milpcb.core.text import folded
 from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded
 from milpcb.data.fields import Field, UnfitError, kinds_of, plain
@@ -18,7 +16,7 @@ from milpcb.data.made_columns import declared_columns
 from milpcb.data.schema import Schema
 from milpcb.data.spellings import NULLS
 from milpcb.data.tables import frame_of
-from milpcb.errors import InputError, LogWarning, clipped, shown
+from milpcb.errors import InputError, clipped, shown
 from milpcb.protocols import PolicyClass
 
 
@@ -34,15 +32,13 @@ class Context:
 class ContextReader:
     """Reads contexts for a policy class.
 
-    A class reads numbers. ``declared`` names the features that hold strings, or may be missing, with their values: the
-    class then reads tests of these (region in {north, west}; income is missing) beside its numbers, as estimators make
-    them (see milpcb.data.made_columns).
+    Of features that are ``declared``, with their strings or as missing, the class reads tests (region in {north, west};
+    income is missing) beside its numbers, as estimators make them (see milpcb.data.made_columns).
 
     Attributes
     ----------
     policies : the class that reads the numbers
     names : of the features, () where there are none
-    declared : name to values
     marks : of missing values, as they are written
     schema : of the features, and of what was declared beside them for constraints
 
@@ -60,24 +56,18 @@ class ContextReader:
         self.names = tuple(map(str, getattr(policies, "feature_names", None) or ()))
         self.marks = tuple(marks)
         self.declared = _checked(declared, self.marks)
-        self._cuts = cuts = _cut_points(policies, self.names)
-        own = [_field(name, self.declared.get(name, ()), cuts.get(name, ())) for name in self.names]
-        others = [name for name in self.declared if name not in self.names]
-        more = [_field(name, self.declared[name], (), "constraint") for name in others]
+        self._cuts = _cut_points(policies, self.names)
+        own = [_field(name, self.declared.get(name, ()), self._cuts.get(name, ())) for name in self.names]
+        more = [_field(name, self.declared[name], (), "constraint") for name in self.declared if name not in self.names]
         self.schema = Schema(tuple(replace(field, missing_as=self.marks) for field in own + more))
         self._features = self.schema.fields[: len(own)]
         self._fields = {field.name: field for field in self.schema.fields}
-        every = {cut: rounded_to_32_bits(cut) for points in cuts.values() for cut in points}
-        self._singles = {single: cut for cut, single in every.items() if single > cut}
         self._columns: tuple[Column, ...] = ()
         if self.marks or any(name in self.declared for name in self.names):
-            self._columns, self.policies = _with_columns(policies, self._features, cuts, self.declared)
+            self._columns, self.policies = _with_columns(policies, self._features, self._cuts, self.declared)
 
     def read(self, context: Any) -> Context:
-        """Return one context: numbers (d,), a row that carries names, or a table of one row; raises InputError.
-
-        A class without features takes None, or anything empty.
-        """
+        """Return one context: numbers (d,), a row that carries names, or a table of one row; raises InputError."""
         rows = [_constant(context)] if self.featureless else _rows(context)
         if len(rows) != 1:
             raise InputError(
@@ -87,9 +77,7 @@ class ContextReader:
 
     def read_all(self, table: Any) -> list[Context]:
         """Return the context of each row of a data frame, of an array (n, d), or of a list of contexts."""
-        if is_frame(table):
-            return list(map(self.read, records(table)))
-        return list(map(self.read, named_rows(table) or table))
+        return list(map(self.read, records(table) if is_frame(table) else named_rows(table) or table))
 
     def table(self, rows: Sequence[Sequence[Value]]) -> Any:
         """Return the features of contexts as a data frame; as an array (n, d) where they have no names."""
@@ -131,13 +119,14 @@ class ContextReader:
         return columns
 
     def advice(self, context: Context) -> str:
-        """Return what is to be done that constraints read strings that were not declared; "" where there are none."""
+        """Return how to have constraints read strings that were not declared; "" where there are none."""
         for name, value in context.named.items():
             if isinstance(value, str) and name not in self._fields:
                 if as_number(value) is not None:
                     return f"'{clipped(name)}' is {shown(value)}, which is text, not a number: convert it"
-                example = f"values={{'{name}': [{shown(value)}, ...]}}"
-                return f"declare strings that constraints read, as in Bandit(..., {example})"
+                return (
+                    f"declare strings that constraints read, as in Bandit(..., values={{'{name}': [{shown(value)}]}})"
+                )
         return ""
 
     def read_row(self, row: Any) -> Context:
@@ -145,28 +134,16 @@ class ContextReader:
         by_name = named(row)
         values = in_order(row) if by_name is None else self._by_name(by_name)
         if not self._columns and _all_numbers(values):
-            self._warn_of_rounded(values)
             return Context(tuple(values), [values], self._named(values) if by_name is None else by_name)
         if self.names and len(values) != len(self.names):
             raise InputError(f"the context has {len(values)} features, and the class {len(self.names)}")
         own = self._features or [Field(str(i)) for i in range(len(values))]
         features = tuple(map(self._one, own, values))
-        self._warn_of_rounded(features)
         came = self._named(features) if by_name is None else by_name
         if not self._columns:
             return Context(features, [list(map(float, cast("Any", features)))], came)
         arrays = {field.name: field.array([value]) for field, value in zip(own, features, strict=True)}
         return Context(features, encoded(self._columns, arrays, range(len(self._columns))), came)
-
-    def _warn_of_rounded(self, values: Sequence[Value]) -> None:
-        """Warn of a cut point that was rounded to 32 bits, and so is above itself."""
-        if self._singles.keys().isdisjoint(values):
-            return
-        for name, value in zip(self.names, values, strict=False):
-            cut = self._singles.get(cast("float", value))
-            if cut is not None and cut in self._cuts.get(name, ()):
-                what = f"feature '{clipped(name)}'"
-                warnings.warn(in_32_bits(what, cast("float", value), cut), LogWarning, stacklevel=5)
 
     def _named(self, values: Sequence[Value]) -> Mapping[str, Any]:
         return dict(zip(self.names or map("x{}".format, range(len(values))), values, strict=False))
@@ -182,7 +159,6 @@ class ContextReader:
         return [row[name] for name in self.names]
 
     def _one(self, field: Field, value: Any) -> Value:
-        """Return a value of a feature as plain data; raises InputError, with what may be declared."""
         try:
             return field.one(value)
         except UnfitError as error:
@@ -198,7 +174,6 @@ class ContextReader:
 
 
 def _constant(context: Any) -> list[float]:
-    """Return the constant feature for a context that has none; raises InputError on one that has some."""
     if context is None or (hasattr(context, "__len__") and getattr(context, "ndim", True) and not len(context)):
         return [0.0]
     raise InputError(f"the class has no features: call act() without a context, got {shown(context)}")
@@ -227,7 +202,7 @@ def _all_numbers(values: list[Any]) -> bool:
 
 
 def _undeclared(name: str, value: Any, marks: tuple[str, ...]) -> Field | None:
-    """Return how constraints read what nobody declared: as a number; None where it is none."""
+    """Return how constraints read a column that nobody declared: as a number; None where it is none."""
     try:
         known = plain(value)
     except (TypeError, ValueError, OverflowError):
@@ -237,7 +212,6 @@ def _undeclared(name: str, value: Any, marks: tuple[str, ...]) -> Field | None:
 
 
 def _checked(declared: Mapping[str, Sequence[Value]] | None, marks: Sequence[str]) -> dict[str, tuple[Value, ...]]:
-    """Return what was declared as plain data; raises InputError on anything else, and on marks that mark nothing."""
     if declared is not None and not isinstance(declared, Mapping):
         raise InputError(f"values must map features to the strings that they may hold, got {shown(declared)}")
     found: dict[str, tuple[Value, ...]] = {}
@@ -259,7 +233,6 @@ def _checked(declared: Mapping[str, Sequence[Value]] | None, marks: Sequence[str
 
 
 def _cut_points(policies: PolicyClass, names: Sequence[str]) -> dict[str, list[float]]:
-    """Return the cut points of each feature where a class has explicit ones; {} elsewhere."""
     options: set[str] = {field.name for field in fields(policies)} if is_dataclass(policies) else set()
     cuts = getattr(policies, "thresholds", None)
     if "thresholds" not in options or isinstance(cuts, (str, int)) or cuts is None or len(cuts) != len(names):
@@ -268,7 +241,7 @@ def _cut_points(policies: PolicyClass, names: Sequence[str]) -> dict[str, list[f
 
 
 def _field(name: str, declared: Sequence[Value], cuts: Sequence[float], role: str = "feature") -> Field:
-    """Return what was declared of a column; truth may stand for a number where a cut point divides 1 from 0."""
+    """Return a declared column; truth may stand for a number where a cut point divides 1 from 0."""
     kinds, missing = kinds_of(declared), None in declared
     if len(kinds) > 1:
         raise InputError(
@@ -303,8 +276,7 @@ def _with_columns(
         if "category" in field.kind and points:
             raise InputError(
                 f"feature '{name}' has the cut points {shown(points)}, which compare numbers, and the values "
-                f"{shown(list(field.values))} are declared for it: convert it to numbers, or give it [] as its cut "
-                "points"
+                f"{shown(list(field.values))} are declared for it: convert it to numbers, or give it [] as cut points"
             )
         made = declared_columns(field, points) if field.name in declared else (Number(field.name),)
         columns += made

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
-from milpcb.bandit import Bandit
 from milpcb.core.decimals import short_between
 from milpcb.errors import InputError, LogWarning
 from milpcb.oracles import open_oracle
@@ -113,11 +112,7 @@ def test_a_cut_that_was_rounded_to_32_bits_is_reported(way):
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             assert (rule.predict(way(prices.astype(np.float32))) != rule.predict(prices)).any() == changes
-            bandit = Bandit(trees)
-            for number in prices["price"].astype(np.float32):
-                bandit.act({"price": number})
         found = [str(each.message) for each in seen if each.category is LogWarning]
-        assert [line.startswith("column 'price' in row 0 is 0.10000000149011612, ") for line in found[:1]] == [
+        assert [line.startswith("column 'price' in row 0 is 0.10000000149011612, ") for line in found] == [
             True
         ] * changes
-        assert [line.startswith("feature 'price' is 0.10000000149011612, ") for line in found[1:]] == [True] * changes
