@@ -172,7 +172,6 @@ def trust_table(found: Findings) -> PageTable:
         "least propensity",
         "effective sample size",
         "calibration (1 is right)",
-        "R2 of the regression",
     )
     rows = [
         [
@@ -181,7 +180,6 @@ def trust_table(found: Findings) -> PageTable:
             f"{known.least_propensity[k]:.3g}",
             fixed(known.effective_size[k], 0),
             f"{known.calibration[k]:.2f}",
-            f"{known.outcome_r2[k]:.2f}" if np.isfinite(known.outcome_r2[k]) else "-",
         ]
         for k, name in enumerate(found.actions)
     ]

@@ -294,7 +294,6 @@ def _diagnostics(
         calibration_error=np.sqrt(error),
         constants=constants,
         calibrated=np.where(barred <= 0, modelled + (constants - modelled) / calibration, np.nan),
-        outcome_r2=found.r2,
         rows=n,
         given=True,
         unseen=tuple(unseen),

@@ -23,7 +23,6 @@ from milpcb.types import Bools, Floats, Ints
 
 FEW = 30  # rows of equal weight, or groups, that a mean should rest on
 RARE = 0.1  # of the propensity that all actions would share alike: one below is called rare
-POOR = -0.05  # an R2 below is called worse than the mean
 OFF = 0.01  # a calibration that is off by less changes nothing
 LISTED = 3  # actions that a warning names one by one
 EVENTS = 25  # that a mean should rest on
@@ -46,8 +45,6 @@ class Diagnostics:
     constants : (K,) the value of each action where it is always played
     calibrated : (K,) the same if every propensity of the action is multiplied by its calibration, so that they fit;
         NaN where the log has no rows of the action somewhere
-    outcome_r2 : (K,) share of the variance of the outcome that the cross-fitted regression explains where the action
-        was taken; NaN where there is no regression, and where the outcome of an action does not vary
     regression_only : whether the scores are predictions and nothing else (method "dm")
     events : on how many events of equal size a difference between two actions rests, by its skewness; that of the two
         actions where they are fewest. Infinite without skewness
@@ -68,7 +65,6 @@ class Diagnostics:
     calibration_error: Floats
     constants: Floats
     calibrated: Floats
-    outcome_r2: Floats
     rows: int
     regression_only: bool = False
     events: float = np.inf
@@ -126,12 +122,6 @@ class Diagnostics:
         few = self._named(self.effective_size < FEW, self.effective_size, "effective sample size {:.0f}")
         if few:
             yield f"Little is known of {few}."
-        missed = self._named(self.outcome_r2 < POOR, self.outcome_r2, "R2 {:.2f}")
-        if missed:
-            yield (
-                f"The regression of outcomes predicts worse than their mean would, for {missed}: intervals are wider "
-                'than they need be; method "snips" (--method snips) needs none.'
-            )
 
     def _named(self, wrong: Bools, numbers: Floats, words: str) -> str:
         """Return the actions that are ``wrong`` (K,), least number first, the first few by name; "" for none."""
@@ -228,16 +218,3 @@ def _fewest(spread: Floats, skew: Floats) -> float:
     """Return the least of spread^3 / skew^2, by sums of squares and of cubes."""
     known = np.abs(skew) > ROUNDING * spread**1.5
     return float(np.min(spread[known] ** 3 / skew[known] ** 2, initial=np.inf))
-
-
-def explained(log: Log, taken: Bools, weight: Floats, regression: Floats) -> Floats:
-    """Return R2 (K,) of the regression in the rows of each action; NaN where their outcomes do not vary."""
-    missed = weight @ np.where(taken, np.square(log.outcome[:, None] - regression), 0.0)
-    spread = np.array([_spread(log.outcome[own], weight[own]) for own in taken.T])
-    varied = (spread > 0) & [bool(np.ptp(log.outcome[own & (weight > 0)])) for own in taken.T]
-    return np.asarray(1 - np.divide(missed, spread, out=np.full(len(spread), np.nan), where=varied))
-
-
-def _spread(outcome: Floats, weight: Floats) -> float:
-    mean = weight @ outcome / (weight.sum() or 1.0)
-    return float(weight @ np.square(outcome - mean))

@@ -23,14 +23,13 @@ from milpcb.core.checks import choice, instance, number_array, real, whole
 from milpcb.data.actions import by_action, matched, place
 from milpcb.errors import InputError
 from milpcb.offline import overlap as overlaps
-from milpcb.offline.diagnostics import Diagnostics, diagnose, explained
+from milpcb.offline.diagnostics import Diagnostics, diagnose
 from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, check_log
 from milpcb.offline.nuisances import OUTCOME, PROPENSITY, Progress, cross_fitted, stratified_folds
 from milpcb.types import Bools, Floats, Ints
 
 METHODS = ("dr", "ips", "snips", "dm")
-MODELLED = ("dr", "dm")
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +191,6 @@ def scores(
         )
     inverse = taken / clipped[:, None]
     regression = _regression(log, method, weight[:, None] * inverse, model_outcome, fold, seed, progress)
-    r2 = explained(log, taken, weight, regression) if method in MODELLED else np.full(taken.shape[1], np.nan)
     table = regression + inverse * (log.outcome[:, None] - regression) * (method != "dm")
     each = overlaps.counted(log, weight)
     expected = overlaps.rows_of_actions(log, each)[1]
@@ -203,7 +201,6 @@ def scores(
     facts: dict[str, Any] = {
         "clipped": int((logged < clipped).sum()),
         "min_propensity": least,
-        "outcome_r2": r2,
         "regression_only": method == "dm",
         "given": log.propensity is not None,
         "unseen": tuple(overlaps.sentences(log, parts, ignored=ignored)),

@@ -23,7 +23,6 @@ from milpcb.types import Bools, Floats, Ints
 
 Codes = npt.NDArray[np.int32]  # half the memory of other numbers
 CHUNK = 2**15  # rows whose terms are made at a time
-CLOSE = 1e-12  # of the squares: a variance below is rounding
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,6 @@ class Summed(NamedTuple):
     inverse: Floats
     squares: Floats
     least: Floats  # (K,) the least propensity
-    r2: Floats  # (K,) share of the variance that the regression explains, NaN without one and where nothing varies
 
 
 @dataclass(eq=False)
@@ -102,8 +100,8 @@ class Statistics:
     cells : (cells, K, 6) the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 over the rows of each cell in which each action
         was done; where rows are scored (cells, 1, 1 + K + K (K + 1) / 2 + K), the number of rows, the sums of scores
         and of the products of two scores, and the number of rows in which each action was done
-    outcomes : (K, 8) by what was done the sums of y and y^2, how many propensities were raised, rows, the sums of u,
-        u^2 and (y - m)^2; in the last column, by action, the sums of the regression m over all rows
+    outcomes : (K, 7) by what was done the sums of y and y^2, how many propensities were raised, rows, the sums of u and
+        u^2; in the last column, by action, the sums of the regression m over all rows
     ends : (3 K + 2,) minus the least propensity of each action, minus the least outcome, the greatest, minus the least
         regression of each action, and the greatest; of two parts the greatest of these is that of both
     barred : (cells, 1, K) the number of rows of each cell in which the log has no rows of an action
@@ -123,7 +121,7 @@ class Statistics:
         """Return those of no rows."""
         cells = np.zeros((grid.size, 1, 1 + 2 * K + K * (K + 1) // 2) if scored else (grid.size, K, 6))
         barred = np.zeros((grid.size, 1, K))
-        return cls(grid, K, scored, cells, np.zeros((K, 8)), np.full(3 * K + 2, -np.inf), barred)
+        return cls(grid, K, scored, cells, np.zeros((K, 7)), np.full(3 * K + 2, -np.inf), barred)
 
     def add_rows(self, codes: Codes, rows: Known, least: float) -> None:
         """Add rows, given their bins ``codes`` (d, n), int32; propensities are raised to ``least``."""
@@ -158,8 +156,7 @@ class Statistics:
         ends: list[Any] = [-rows.least(self.n_actions), [-y.min(initial=np.inf), y.max(initial=-np.inf)]]
         if self.scored:
             table = rows.regression
-            missed = y - table[np.arange(len(table)), rows.action]
-            columns += [np.ones(len(table)), inverse, inverse**2, missed**2]
+            columns += [np.ones(len(table)), inverse, inverse**2]
             self.outcomes[:, -1] += table.sum(axis=0)
             ends += [-table.min(axis=0, initial=np.inf), table.max(axis=0, initial=-np.inf)]
         for number, column in enumerate(columns):
@@ -210,19 +207,17 @@ class Statistics:
         products = np.zeros((len(cells), K, K))
         products[:, every, every] = uuyy - 2 * centre * uuy + centre**2 * uu
         summed = np.hstack([cells[..., 0].sum(axis=1)[:, None], uy - centre * u, products.reshape(len(cells), -1)])
-        ends, nothing = np.stack([centre, centre]), np.full(K, np.nan)
-        return Summed(summed, centre, centre, ends, counts, totals[:, 1], totals[:, 3], least, nothing)
+        ends = np.stack([centre, centre])
+        return Summed(summed, centre, centre, ends, counts, totals[:, 1], totals[:, 3], least)
 
     def _by_models(self) -> Summed:
         K, cells, ends = self.n_actions, self.cells[:, 0], self.ends
         (one, other), products = np.triu_indices(K), np.empty((len(cells), K, K))
         products[:, one, other] = products[:, other, one] = cells[:, K + 1 : -K]
-        y, yy, _, counts, inverse, squares, missed, modelled = self.outcomes.T
-        spread = yy - y**2 / counts
-        r2 = 1 - np.divide(missed, spread, out=np.full(K, np.nan), where=spread > CLOSE * yy)
+        counts, inverse, squares, modelled = self.outcomes.T[3:]
         summed = np.hstack([cells[:, : K + 1], products.reshape(len(cells), -1)])
         regression, mean = np.stack([-ends[K + 2 : 2 * K + 2], ends[2 * K + 2 :]]), modelled / len(self)
-        return Summed(summed, np.zeros(K), mean, regression, counts, inverse, squares, -ends[:K], r2)
+        return Summed(summed, np.zeros(K), mean, regression, counts, inverse, squares, -ends[:K])
 
 
 def _moments(rows: Known, inverse: Floats) -> Floats:
