@@ -20,7 +20,6 @@ LEARN = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds
 SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "constraints": ([], {"SIZES": [(40, 4)], "MATRICES": 2, "BY_SOLVER": 3}),
     "cuts": ([], {"ROUTES": [(60, 3, 3, 2)], "ALL": [(60, 3, 2), (40, 3, 3)], "WORTH": [(60, 3)], "FRESH": 100}),
-    "fixed_share": (["--horizon", "200", "--seeds", "1"], {}),
     "linear": (
         ["--queries", "1"],
         {"CASES": [("tables", LinearRules(2, max_features=1), kind, 20, 3, 0.1) for kind in ("search", "milp")]},
