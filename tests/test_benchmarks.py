@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb.environments.planted import Planted
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees, LinearRules
 from tests.conftest import SCRIPTS
@@ -24,17 +23,12 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         ["--queries", "1"],
         {"CASES": [("tables", LinearRules(2, max_features=1), kind, 20, 3, 0.1) for kind in ("search", "milp")]},
     ),
-    "one_draw": (
-        ["--horizons", "300", "--oracles", "search", "--fresh", "10"],
-        {"QUIET": 100, "QUIET_HORIZON": 500, "FRESH": 20},
-    ),
+    "one_draw": (["--horizons", "300", "--oracles", "search", "--fresh", "10"], {}),
     "one_pass": ([], {"ROWS": 1000, "FILE": 500, "SIZES": (1,), "OPTIONS": LEARN}),
-    "one_draw --counts": (["--horizons", "300"], {"WORLD": Planted(n_contexts=20, n_features=4)}),
     "one_draw --programs": (
         ["--horizons", "60"],
         {"PROGRAMS": {"trees": (DecisionTrees(2, depth=1), 20, 4, True, [])}},
     ),
-    "one_draw --spread": (["2"], {"SPREAD": 100, "FUTURES": [("half", 0), ("half", 1), ("half", 4)]}),
     "policies_from_logs": (["--one", "OptimalPolicyTree, 31 cuts", "300"], {"LOGS": {300: 1}, "FRESH": 100}),
     "rounds": (["--rounds", "40", "--repeats", "1"], {"HORIZON": 1000, "SIZES": (20, 40)}),
     "scale": (["--one", "ours, 9 cuts", "200", "3", "2"], {}),
