@@ -18,7 +18,6 @@ LEARN = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds
 # Options beside those that are named, and what stands in place of the sizes of a script.
 SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "constraints": ([], {"SIZES": [(40, 4)], "MATRICES": 2, "BY_SOLVER": 3}),
-    "cuts": ([], {"ROUTES": [(60, 3, 3, 2)], "ALL": [(60, 3, 2), (40, 3, 3)], "WORTH": [(60, 3)], "FRESH": 100}),
     "linear": (
         ["--queries", "1"],
         {"CASES": [("tables", LinearRules(2, max_features=1), kind, 20, 3, 0.1) for kind in ("search", "milp")]},
@@ -31,7 +30,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "policies_from_logs": (["--one", "OptimalPolicyTree, 31 cuts", "300"], {"LOGS": {300: 1}, "FRESH": 100}),
     "rounds": (["--rounds", "40", "--repeats", "1"], {"HORIZON": 1000, "SIZES": (20, 40)}),
-    "scale": (["--one", "ours, 9 cuts", "200", "3", "2"], {}),
+    "scale": (["--one", "ours, 9 cuts", "200", "3", "2", "planted"], {}),
     "trees": (
         [],
         {

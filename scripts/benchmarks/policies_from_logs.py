@@ -3,8 +3,8 @@
     python scripts/benchmarks/policies_from_logs.py [--json FILE] [--quick]
 
 A log has 10 standard normal features, of which one (x3) moves every reward alike, and 3 actions in random order,
-each with probability 1/3. The action that a planted tree of depth 2 chooses (that of cuts.py) earns 0.3 more; the noise
-has standard deviation 1. ``true value`` is the mean over 50 000 fresh rows of what a policy earns of that 0.3.
+each with probability 1/3. The action that a planted tree of depth 2 chooses (that of scale.py) earns 0.3 more; the
+noise has standard deviation 1. ``true value`` is the mean over 50 000 fresh rows of what a policy earns of that 0.3.
 
 Trees of depth 2, learnt
 
@@ -29,9 +29,8 @@ from typing import cast
 
 import bench
 import numpy as np
-from cuts import N_ACTIONS, best_actions
 from peers import Chooses, econml, scikit_learn, streed
-from scale import in_a_process, peak_memory
+from scale import N_ACTIONS, best_actions, in_a_process, peak_memory
 
 from milpcb.estimators import LoggedPolicyTree, OptimalPolicyTree
 from milpcb.offline import read_log, scores
