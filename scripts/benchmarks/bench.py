@@ -45,13 +45,10 @@ def timed(ask: Callable[..., Any], *arguments: Any, turns: int = 1) -> tuple[flo
     return min(seconds), answer
 
 
-def compete(contenders: dict[str, Callable[[], Any]], calls: int = 0, rounds: int = 15) -> dict[str, float]:
-    """Return CPU milliseconds a call, the best of rounds in which all take turns.
-
-    There are ``calls`` a round, or as many as take about TURN seconds.
-    """
+def compete(contenders: dict[str, Callable[[], Any]], rounds: int = 15) -> dict[str, float]:
+    """Return CPU milliseconds a call, the best of rounds of about TURN seconds each, in which all take turns."""
     many = {
-        name: calls or max(1, int(TURN / max(1e-6, timed(call, turns=3)[0])))  # the first may load code
+        name: max(1, int(TURN / max(1e-6, timed(call, turns=3)[0])))  # the first may load code
         for name, call in contenders.items()
     }
     best = dict.fromkeys(contenders, np.inf)

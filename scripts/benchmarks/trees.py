@@ -1,4 +1,4 @@
-"""How fast is the exact search over decision trees? By depth beside STreeD, under limits, from totals that are kept.
+"""How fast is the exact search over decision trees? By depth beside STreeD, and under limits.
 
     python scripts/benchmarks/trees.py [--json FILE] [--quick]
 
@@ -15,8 +15,6 @@ import bench
 import numpy as np
 from peers import streed
 
-from milpcb import open_oracle
-from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols import Opened
 from milpcb.types import Floats
 from policies import DecisionTrees
@@ -30,7 +28,6 @@ CUTS_LIMITED: list[tuple[int, int, int | str, int]] = [
     (1000, 30, "all", 2),
     (10_000, 30, "all", 2),
 ]
-KEPT = [(200, 12, 3), (3000, 12, 3)]
 ROUNDS = 15
 FEW_ROUNDS = 3  # of contenders that take long
 
@@ -39,7 +36,6 @@ def main() -> None:
     arguments = bench.options(__doc__, quick="10 000 contexts").parse_args()
     largest = 1000 if arguments.quick else 10_000
     rows: dict[str, list[bench.Row]] = {
-        "first call, s (compiled, or read from the cache)": [first_call()],
         "one query, ms, beside STreeD": [
             by_depth(*size) for size in [*((*size, 2) for size in SIZES), *DEEP] if size[0] <= largest
         ],
@@ -47,20 +43,8 @@ def main() -> None:
         "the same with many cuts of normal features": [
             limited_cuts(*size) for size in CUTS_LIMITED if size[0] <= largest
         ],
-        "kept tables, depth 2, with noise, ms, against the search on all costs": [kept(*size) for size in KEPT],
     }
     bench.report(rows, arguments.json)
-
-
-def first_call() -> bench.Row:
-    """Return the seconds of the first whole, real and weighted queries of the process."""
-    contexts, costs = instance(20, 5, 3)
-    search = DecisionTrees(3).on(contexts).search()
-    return {
-        "value, whole costs, s": bench.timed(search.value, costs)[0],
-        "value, real costs, s": bench.timed(search.value, costs / 3)[0],
-        "weights, s": bench.timed(search.log_weights, costs, 0, 0.1)[0],
-    }
 
 
 def by_depth(m: int, p: int, n_actions: int, depth: int) -> bench.Row:
@@ -128,27 +112,6 @@ def value_of(opened: Opened, costs: Floats) -> Callable[[], float]:
     np.add.at(merged, opened.group, costs)
     search = opened.search()
     return lambda: search.value(merged)
-
-
-def kept(m: int, p: int, n_actions: int) -> bench.Row:
-    """Return one row: a learner's queries to a table of totals, and today's, which hand over all contexts' costs."""
-    contexts, costs = instance(m, p, n_actions)
-    oracle = open_oracle(DecisionTrees(n_actions), contexts, kind="search")
-    table = GrowingOracle(DecisionTrees(n_actions), contexts).table()
-    rng = np.random.default_rng(1)
-    noise, noisy_costs = rng.laplace(size=table.n_noisy), costs + rng.laplace(size=costs.shape)
-    times = bench.compete(
-        {
-            "add": lambda: table.add(3, 1, 0.5),
-            "profile": lambda: table.profile(3, noise),
-            "profile, all costs": lambda: oracle.profile(noisy_costs, 3),
-            "weights": lambda: table.action_weights(3, 0.01),
-            "weights, all costs": lambda: oracle.action_weights(noisy_costs, 3, 0.01),
-        },
-        rounds=ROUNDS,
-    )
-    ratios = {f"{name}: all / kept": times[f"{name}, all costs"] / times[name] for name in ("profile", "weights")}
-    return {"contexts, literals, K": f"{m}, {p}, {n_actions}", **times, **ratios}
 
 
 def instance(m: int, p: int, n_actions: int) -> tuple[Floats, Floats]:
