@@ -101,7 +101,7 @@ def test_all_actions_available_is_the_same_play() -> None:
     assert plain.certificate() == listed.certificate()
 
 
-@pytest.mark.parametrize("listed", [["c", "a"], ("a", "c"), {"c", "a"}, ["a", "c", "a"]], ids=str)
+@pytest.mark.parametrize("listed", [["c", "a"], ("a", "c"), {"c", "a"}, ["a", "c", "a"]], ids=range(4))
 def test_the_actions_of_a_list_are_available(listed: Any) -> None:
     """By name, in any order; the other one has no chance."""
     law = Bandit(NAMED).act([0], available=listed).probabilities
