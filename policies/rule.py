@@ -24,18 +24,9 @@ from milpcb.plugins import registry
 from milpcb.types import Floats, Ints
 from policies.documents import check_sound, plain, read, read_fields
 from policies.drawing import LeafSummary, chain, ways_of
-from policies.exports import (
-    AllOf,
-    Decision,
-    Test,
-    chain_of,
-    cut_points,
-    parts_of,
-    python_source,
-    sql_expression,
-    tested,
-)
-from policies.exports.decisions import Condition
+from policies.exports.decisions import AllOf, Condition, Decision, Test, chain_of, cut_points, parts_of, tested
+from policies.exports.python import python_source
+from policies.exports.sql import sql_expression
 from policies.names import Names
 
 if TYPE_CHECKING:
@@ -148,8 +139,8 @@ class Rule(ABC):
     def parts(self) -> list[dict[str, Any]]:
         """Return each part as plain data, ``{"when": [conditions that all hold], "action": number}``, in their order.
 
-        See policies.exports.parts_of for the conditions. Raises InputError where the rule has no ``decision``, and
-        where a part has several descriptions.
+        See policies.exports.decisions.parts_of for the conditions. Raises InputError where the rule has no
+        ``decision``, and where a part has several descriptions.
         """
         found = [{"when": when, "action": action} for when, action in parts_of(self._written(), self.names)]
         if tuple(part["action"] for part in found) != self.leaf_actions:

@@ -49,7 +49,7 @@ class RuleInForce:
     def to_json(self) -> str:
         """Return what a front end needs: number, date, and conditions and weights of each part, numbered from 0.
 
-        See policies.exports.parts_of for the conditions. Raises InputError for rules whose parts have no description.
+        See policies.exports.decisions for the conditions. Raises InputError for rules whose parts have no description.
         """
         leaves = [
             {"leaf": leaf, "when": part["when"], "weights": self.weights(part["action"])}

@@ -14,8 +14,7 @@ from milpcb.core.checks import choice, flag, index, instance, several
 from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
 from milpcb.oracles import check_options, open_oracle
-from milpcb.oracles.base import Oracle
-from milpcb.oracles.known_rows import KnownRows
+from milpcb.oracles.base import KnownRows, Oracle
 from milpcb.oracles.near_best import NearBest
 from milpcb.oracles.search import SearchOracle
 from milpcb.oracles.totals import CostTable, TermTable

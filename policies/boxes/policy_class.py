@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise, permutations, product
 from math import comb, inf, log
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +17,8 @@ from milpcb.types import Bools, Floats, Ints
 from policies.boxes.rule import BoxRule, Interval
 from policies.cuts import CuttingClass, Distinct, Thresholds, check_thresholds, cut_points, is_binary
 from policies.names import Names
+from policies.paths.graph import Graph
 from policies.paths.policy_class import OpenedPaths, PathTerms
-
-if TYPE_CHECKING:
-    from policies.paths.graph import Graph
 
 
 class BoxList:
@@ -172,8 +169,6 @@ class BoxTerms(PathTerms):
     @cached_property
     def graph(self) -> Graph:
         """A node for each box with its action inside; constants go past them."""
-        from policies.paths.graph import Graph
-
         K, n_boxes = self.n_actions, len(self._boxes) - 1
         pairs = np.array(list(permutations(range(K), 2)))
         box = np.arange(n_boxes)[:, None]
@@ -187,8 +182,6 @@ class BoxTerms(PathTerms):
     @property
     def wide_graph(self) -> Graph:
         """A path for each box, with any action inside and any outside."""
-        from policies.paths.graph import Graph
-
         boxes, n_boxes = np.arange(1, len(self._boxes)), len(self._boxes) - 1
         source = np.concatenate([np.zeros(1 + n_boxes, dtype=np.int64), boxes])
         to = np.concatenate([[n_boxes + 1], boxes, np.full(n_boxes, n_boxes + 1)])

@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
-from policies.exports import AllOf, Test
+from policies.exports.decisions import AllOf, Test
 from policies.names import Names
 from policies.rule import ChainRule
 

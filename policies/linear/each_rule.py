@@ -12,7 +12,7 @@ import numpy as np
 
 from milpcb.types import Floats, Ints
 from policies.drawing import LeafSummary, chain, fan
-from policies.exports import AllOf, Decision, Reaches, Term, chain_of
+from policies.exports.decisions import AllOf, Decision, Reaches, Term, chain_of
 from policies.linear.labelings import Labels, ScoreKind, Shape, Words, product_of
 from policies.linear.rule import Steps, points_lines, points_of, points_text
 from policies.names import Names

@@ -18,7 +18,7 @@ from milpcb.core.decimals import written
 from milpcb.data.columns import Number, Reached
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.types import Floats
-from policies.exports import Decision, Reaches, Term, chain_of
+from policies.exports.decisions import Decision, Reaches, Term, chain_of
 from policies.linear import printed
 from policies.linear.printed import TITLE
 from policies.names import Names

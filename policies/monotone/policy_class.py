@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb, log
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from milpcb.types import Floats, Ints
 from policies.cuts import NamedClass, Thresholds, check_thresholds
 from policies.monotone.rule import MonotoneRule, Order, axes_of
 from policies.names import Names
+from policies.paths.graph import Graph
 from policies.paths.policy_class import PathTerms
-
-if TYPE_CHECKING:
-    from policies.paths.graph import Graph
 
 MOST_CELLS = 5 * 10**6  # least actions that are held to make a graph
 
@@ -40,8 +38,6 @@ class MonotoneTerms(PathTerms):
     @classmethod
     def of(cls, order: Order, n_actions: int) -> Self | None:
         """Return the terms, None where the graph has too many nodes."""
-        from policies.paths.graph import Graph
-
         ranked = np.lexsort(order.points.T[::-1])  # whoever is below comes first
         below = order.below[ranked][:, ranked]
         kind = np.min_scalar_type(-n_actions)  # one byte, unless there are more than 128 actions

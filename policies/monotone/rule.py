@@ -9,7 +9,7 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct, Thresholds, cut_points, is_binary
-from policies.exports import AllOf, AnyOf, Test
+from policies.exports.decisions import AllOf, AnyOf, Test
 from policies.names import Names
 from policies.rule import ChainRule
 

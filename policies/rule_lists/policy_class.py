@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, compress, permutations, product
 from math import comb, log, perm
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,11 +18,9 @@ from milpcb.types import Bools, Floats, Ints
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.literals import LARGEST, Literals, Test, every_test, outcomes
 from policies.names import Names
+from policies.paths.graph import Graph
 from policies.paths.policy_class import OpenedPaths, PathTerms
 from policies.rule_lists.rule import Clause, RuleList
-
-if TYPE_CHECKING:
-    from policies.paths.graph import Graph
 
 
 class Cells:
@@ -174,8 +171,6 @@ class RuleListTerms(PathTerms):
     @cached_property
     def graph(self) -> Graph:
         """A node for each cell; the outcome of a test that ends plays its cheapest action, and so does the default."""
-        from policies.paths.graph import Graph
-
         cells, node = self._cells, np.cumsum([0, *self._cells.sizes])
         source, to, leaf = [], [], []
         for level, (on, fired) in enumerate(zip(cells.on, cells.fired, strict=True)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
-from policies.exports import Test
+from policies.exports.decisions import Test
 from policies.literals import Test as Literal
 from policies.names import Names
 from policies.rule import ChainRule

@@ -18,21 +18,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise, product
 from math import comb, log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.types import Floats, Ints
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
-from policies.exports import Test
+from policies.exports.decisions import Test
 from policies.literals import Literals
 from policies.names import Names
+from policies.paths.graph import Graph
 from policies.paths.policy_class import OpenedPaths, PathTerms
 from policies.rule import ChainRule
-
-if TYPE_CHECKING:
-    from policies.paths.graph import Graph
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,8 +132,6 @@ class ThresholdTerms(_Bins):
     @cached_property
     def graph(self) -> Graph:
         """The rules of up to B cuts, layer by layer: in layer k, k cuts have been made."""
-        from policies.paths.graph import Graph
-
         n_leaves, K, actions = int(self._sizes.sum()), self.n_actions, np.arange(self.n_actions)
         edges: list[tuple[Any, Any, Any]] = []
         cut: dict[int, Ints] = {}  # of each feature, the nodes of the cuts that lead to the layer
@@ -208,8 +204,6 @@ class _Pieces(_Bins):
     @cached_property
     def graph(self) -> Graph:
         """The rules of up to B cuts; each piece with the action that costs least."""
-        from policies.paths.graph import Graph
-
         edges, node, pieces = [], 1, np.arange(self._ends.shape[1])
         for f, size in enumerate(self._sizes.tolist()):
             leaf, most = pieces[self._ends[0] == f], min(self._max_cuts, size - 1)

@@ -11,8 +11,8 @@ import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
 from policies.drawing import LeafSummary, add_leaf
-from policies.exports import Decision, If
-from policies.exports import Test as Comparison
+from policies.exports.decisions import Decision, If
+from policies.exports.decisions import Test as Comparison
 from policies.literals import Literals
 from policies.names import Names
 from policies.rule import Rule
