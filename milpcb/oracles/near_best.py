@@ -1,6 +1,7 @@
 """All policies whose total cost is within a slack of the least: how many, which, and what they agree on."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count, islice
@@ -17,6 +18,7 @@ from milpcb.protocols import Listing, Within
 from milpcb.types import Bools, Floats, FoundPolicy, Ints, Policy
 
 MOST_QUERIES = 5_000  # profiles that are asked for
+TRIES = 8  # bounds of a list that are tried, each half as far from the least cost as the one before
 Cell = tuple[int, int]  # a context and the action there
 
 
@@ -193,8 +195,15 @@ class NearBest:
 
     @cached_property
     def _listing(self) -> Listing | None:
-        found: Listing | None = self._oracle.listing(Within(self._costs, self._least, self._bound))
-        return found
+        """The list of the class; where it is too long that of a lower bound, with slack 0 some of equal ones."""
+        for power in range(TRIES + 1):
+            bound = self._least + (self._bound - self._least) / 2**power if power < TRIES else self._least
+            found: Listing | None = self._oracle.listing(Within(self._costs, bound))
+            if found is None or found.complete:
+                break
+        if found is None or not len(found.totals):
+            return None
+        return replace(found, complete=found.complete and not power)
 
     @cached_property
     def _asked_for(self) -> ByProfiles:

@@ -28,13 +28,12 @@ class Within:
     Parameters
     ----------
     costs : (g, K), a row for each distinct context
-    least, bound : the least total cost of a policy that keeps the rows, and the largest that is asked for
+    bound : the largest total cost
     rows : side constraints
 
     """
 
     costs: Floats
-    least: float
     bound: float
     rows: tuple[SideConstraint, ...] = ()
 
@@ -47,7 +46,7 @@ class Listing:
     ----------
     totals : (n,) their total costs, not decreasing
     policy : makes one, given its number
-    complete : whether these are all that were asked for; else there are more, and none of them is cheaper
+    complete : whether these are all that were asked for; else they are some of them, perhaps none
 
     """
 

@@ -193,74 +193,38 @@ ROOM = 2**17  # rows that are listed at a time
 ROW = [("total", "f8"), ("mark", "u8"), ("size", "i8"), ("batch", "i8"), ("support", "i8"), ("number", "i8")]
 
 
-def near_rules(supports: Supports, asked: Within) -> Listing | None:
-    """Return the rules asked for, the cheapest where they are too many; None where none of these is known for sure."""
-    near = _Near(supports, asked)
-    rows = near.rows()
+def near_rules(supports: Supports, asked: Within) -> Listing:
+    """Return the rules asked for, of those that label alike one of fewest weights; some where they are too many."""
+    from policies.paths.kernels import LIST  # with it numba, which takes a second to import
 
-    def policy(number: int) -> ScoringRule:
-        row = rows[number]
+    prices, sides = supports.totals(asked.costs), Sides(asked.rows, supports.totals)
+    key_prices = [supports.totals(keys) for keys in key_tables(*asked.costs.shape)]
+    found, looked, complete = [np.zeros(0, ROW)], 0, True
+    for number, (batch, low) in enumerate(zip(supports.batches, least(prices), strict=True)):
+        template, left = batch.template, np.argsort(low, kind="stable")
+        left = left[low[left] <= asked.bound]
+        while len(left) and looked <= MOST_LOOKED:
+            some = left[:AT_ONCE]
+            costs, weights = template.costs(prices[number], some), sides.weights(number, batch, some)
+            keys = marks([template.costs(each[number], some) for each in key_prices])
+            room = max(ROOM, len(batch.table.labels))  # for those of a support at the least
+            listed, where, done = template.walk(costs, weights, sides.bounds, asked.bound, LIST, room, keys)
+            rows = np.empty(len(listed.totals), ROW)
+            numbers = batch.table.numbers(template.labels(listed.paths))
+            columns = listed.totals, listed.marks, batch.table.sizes[numbers], number, some[where], numbers
+            for (name, _), column in zip(ROW, columns, strict=True):
+                rows[name] = column
+            found.append(rows)
+            left, looked = left[done:], looked + len(rows)
+        complete = complete and not len(left)
+    every = np.concatenate(found)
+    every = every[np.argsort(every["size"], kind="stable")]
+    every = every[first_of_each(every["mark"])]
+    kept = every[np.argsort(every["total"], kind="stable")[:MOST_KEPT]]
+
+    def policy(place: int) -> ScoringRule:
+        row = kept[place]
         batch = supports.batches[row["batch"]]
         return supports.rule(batch, batch.supports[row["support"]], int(row["number"]))
 
-    return Listing(rows["total"], policy, near.complete) if len(rows) else None
-
-
-class _Near:
-    """The rows within a bound, which falls where they are too many: ``complete`` is false then."""
-
-    def __init__(self, supports: Supports, asked: Within) -> None:
-        self._batches = supports.batches
-        self._prices = supports.totals(asked.costs)
-        self._keys = [supports.totals(keys) for keys in key_tables(*asked.costs.shape)]
-        self._sides = Sides(asked.rows, supports.totals)
-        self._bound, self._looked, self.complete = asked.bound, 0, True
-        self._rows = np.zeros(0, ROW)
-        self._new: list[Any] = []
-
-    def rows(self) -> Any:
-        """Return the rows by cost."""
-        for number, low in enumerate(least(self._prices)):
-            left = np.argsort(low, kind="stable")
-            left = left[low[left] <= self._bound]
-            while len(left) and self._looked <= MOST_LOOKED:
-                left = left[self._list(number, left[:AT_ONCE]) :]
-                left = left[low[left] <= self._bound]
-            if len(left):  # rows that have not been looked at cost this at least
-                self.complete, self._bound = False, min(self._bound, float(low[left[0]]))
-        self._join()
-        return self._cheapest()
-
-    def _list(self, number: int, some: Ints) -> int:
-        """Add the rows within the bound on some supports of a batch; return on how many there was room for them."""
-        from policies.paths.kernels import LIST  # with it numba, which takes a second to import
-
-        batch, template = self._batches[number], self._batches[number].template
-        costs, weights = template.costs(self._prices[number], some), self._sides.weights(number, batch, some)
-        keys = marks([template.costs(prices[number], some) for prices in self._keys])
-        room = max(ROOM, len(batch.table.labels))  # for those of a support at the least
-        found, where, done = template.walk(costs, weights, self._sides.bounds, self._bound, LIST, room, keys)
-        rows = np.empty(len(found.totals), ROW)
-        numbers = batch.table.numbers(template.labels(found.paths))
-        columns = found.totals, found.marks, batch.table.sizes[numbers], number, some[where], numbers
-        for (name, _), column in zip(ROW, columns, strict=True):
-            rows[name] = column
-        self._new.append(rows)
-        self._looked += len(rows)
-        if sum(map(len, self._new)) > max(2 * ROOM, len(self._rows)):
-            self._join()
-        return done
-
-    def _join(self) -> None:
-        """Take in the new rows, of those that label alike one of fewest weights; too many are halved by the bound."""
-        every = np.concatenate([self._rows, *self._new])
-        every = every[np.argsort(every["size"], kind="stable")]
-        self._rows, self._new = every[first_of_each(every["mark"])], []
-        if len(self._rows) > MOST_KEPT:
-            self.complete = False
-            self._bound = float(np.partition(self._rows["total"], MOST_KEPT // 2)[MOST_KEPT // 2])
-            self._rows = self._cheapest()
-
-    def _cheapest(self) -> Any:
-        inside = self._rows[self._rows["total"] <= self._bound]
-        return inside[np.argsort(inside["total"], kind="stable")[:MOST_KEPT]]
+    return Listing(kept["total"], policy, complete and len(every) <= MOST_KEPT)

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 import numpy as np
 
 from milpcb.core.decimals import beyond
 from milpcb.core.marks import key_tables, marks
-from milpcb.errors import InfeasibleError
 from milpcb.program import Program
-from milpcb.protocols import Encoding, Listing, Objective, Opened, RestrictedTerms, SideConstraint, Terms, Within
+from milpcb.protocols import Encoding, Listing, Objective, Opened, SideConstraint, Terms, Within
 from milpcb.types import Bools, Floats, Ints, Policy
 from policies.cuts import CuttingClass
+from policies.paths.graph import Graph
 
-if TYPE_CHECKING:
-    from policies.paths.graph import Graph
-    from policies.paths.walks import Acts
-
-MOST_KEPT = 10**8  # actions of terms that are kept from query to query: 400 MB
 MOST_WALKED = 10**10  # derivations: minutes a query at the very worst
 
 
@@ -85,7 +79,7 @@ class PathTerms(Terms):
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         return np.asarray(-self._by_action(rate * self.leaf_totals(totals), [place], soft=True)[0])
 
-    def near(self, contexts: Floats, asked: Within) -> Listing | None:
+    def near(self, contexts: Floats, asked: Within) -> Listing:
         """Return the policies asked for at ``contexts`` (n, d); see Terms.near."""
         from policies.paths.walks import Walker  # the compiler takes its time: only for those who ask for it
 
@@ -96,12 +90,12 @@ class PathTerms(Terms):
 
         walker = Walker(terms.graph, [row.mapped(lifted) for row in asked.rows])
         own = marks([lifted(table) for table in key_tables(*asked.costs.shape)])
-        found = walker.within(lifted(asked.costs), asked.least, asked.bound, own)
-        if found is None:
-            return None
+        found = walker.within(lifted(asked.costs), asked.bound, own)
         return Listing(found.totals, lambda i: terms.listed(found.terms[i]), found.complete)
 
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
+        from policies.paths.walks import KeptPaths
+
         return KeptPaths(self.walked, rows)
 
     def listed(self, terms: Ints) -> Policy:
@@ -118,46 +112,6 @@ class PathTerms(Terms):
         for place, into in zip(places, answers, strict=True):
             through(*self.deciding(place), graph.by_term, graph.edges, cost, soft, above, below, into)
         return answers
-
-
-class KeptPaths(RestrictedTerms):
-    """The derivations of ``terms`` that keep all ``rows``."""
-
-    def __init__(self, terms: PathTerms, rows: Sequence[SideConstraint]) -> None:
-        super().__init__(terms)
-        from policies.paths.walks import Walker
-
-        self._paths, self._rows = terms, tuple(rows)
-        self._walker = Walker(terms.graph, [row.mapped(terms.leaf_totals) for row in rows])
-        self._acts = lru_cache(1 + MOST_KEPT // (1 + terms.graph.nothing))(self._acts_at)
-
-    def under(self, rows: Sequence[SideConstraint]) -> Terms:
-        return KeptPaths(self._paths, (*self._rows, *rows))
-
-    def value(self, totals: Floats) -> float:
-        """Return the least total, infinite where no derivation keeps the rows."""
-        return float(self._walker.least(self._paths.leaf_totals(totals))[0][0])
-
-    def minimise(self, totals: Floats) -> tuple[float, Policy]:
-        least, paths = self._walker.least(self._paths.leaf_totals(totals))
-        if least[0] == np.inf:
-            raise InfeasibleError("no policy of the class keeps the side constraints")
-        return float(least[0]), self._paths.listed(self._walker.terms(paths[0]))
-
-    def profile(self, totals: Floats, place: Ints) -> Floats:
-        return self._walker.least(self._paths.leaf_totals(totals), self._acts(place.tobytes()))[0]
-
-    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        return self._walker.log_sums(rate * self._paths.leaf_totals(totals), self._acts(place.tobytes()))
-
-    def _acts_at(self, place: bytes) -> Acts:
-        """Return the action of each term that decides what is played at a place, by its bytes; -1 of the others."""
-        from policies.paths.walks import Acts
-
-        terms, actions = self._paths.deciding(np.frombuffer(place, dtype=np.int64).reshape(-1, self.n_actions))
-        acts = np.full(self._paths.graph.nothing + 1, -1, dtype=np.int32)
-        acts[terms] = actions
-        return Acts(acts, np.zeros(self.n_actions, dtype=bool))
 
 
 def too_many(n_derivations: int) -> str:

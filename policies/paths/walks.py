@@ -6,15 +6,17 @@ cheapest by action, or adds up their weights, whole subgraphs at once where all 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from milpcb.constraints.linear import check_rows
 from milpcb.core.long_search import LongSearch
 from milpcb.core.marks import Marks, first_of_each
-from milpcb.protocols import SideConstraint
-from milpcb.types import Bools, Floats, Ints
+from milpcb.errors import InfeasibleError
+from milpcb.protocols import RestrictedTerms, SideConstraint, Terms
+from milpcb.types import Bools, Floats, Ints, Policy
 from policies.paths.graph import Array, Graph
 from policies.paths.kernels import (
     LEAST,
@@ -31,11 +33,11 @@ from policies.paths.kernels import (
     walk,
 )
 
+MOST_KEPT = 10**8  # actions of terms that are kept from query to query: 400 MB
 FAR = 400.0  # exponents that are added up below the largest one
 MOST_LISTED = 2 * 10**6  # paths: half a second
 MOST_LABELS = 10**8  # of these paths
 MOST_TURNS = 4  # of a list, each of kernels.STEPS edges: half a second
-HALVINGS = 12  # of a bound that too many paths are within
 WORDS = "going through the policies that keep side constraints"  # in lines of progress
 
 
@@ -116,28 +118,20 @@ class Walker:
                 logs[a] = np.log(found.totals[a]) - lowest[a]
         return logs
 
-    def within(self, totals: Floats, least: float, bound: float, marks: Marks) -> Listed | None:
+    def within(self, totals: Floats, bound: float, marks: Marks) -> Listed:
         """Return the paths of total cost at most ``bound``, the shortest of those with one sum of ``marks`` (n_terms,).
 
-        Where they are too many it is those within a lower bound, not below ``least``; some of them where even so they
-        are. None where too many break a row before one is found that keeps all.
+        Some of them where they are too many.
         """
         cost = self._graph.costs(totals)
         sums = PathSums(path_sums(self._graph, cost).low, np.empty(0))
         keys = np.zeros(len(cost), dtype=np.uint64)
         keys[: len(marks)] = marks
         found, complete = self._list(cost, sums, bound, keys)
-        if not complete:
-            low, high = least, bound
-            for _ in range(HALVINGS):
-                middle = (low + high) / 2
-                low, high = (middle, high) if self._list(cost, sums, middle, keys)[1] else (low, middle)
-            found, _ = self._list(cost, sums, low, keys)
         short = np.argsort((found.paths >= 0).sum(axis=1), kind="stable")
         chosen = short[first_of_each(found.marks[short])]
         chosen = chosen[np.argsort(found.totals[chosen], kind="stable")]
-        terms = self.terms(found.paths[chosen])
-        return Listed(found.totals[chosen], terms, complete) if complete or len(chosen) else None
+        return Listed(found.totals[chosen], self.terms(found.paths[chosen]), complete)
 
     def terms(self, paths: Array) -> Ints:
         """Return the terms of the edges of paths; that of no edge costs nothing."""
@@ -188,3 +182,39 @@ class Walker:
     def _room(self, size: int) -> Found:
         paths = np.empty((size, self._depth), dtype=np.int32)
         return Found(np.empty(size), np.empty(size, dtype=np.uint64), paths, np.zeros(1, dtype=np.int64))
+
+
+class KeptPaths(RestrictedTerms):
+    """The derivations of ``terms``, which are PathTerms, that keep all ``rows``."""
+
+    def __init__(self, terms: Any, rows: Sequence[SideConstraint]) -> None:
+        super().__init__(terms)
+        self._paths, self._rows = terms, tuple(rows)
+        self._walker = Walker(terms.graph, [row.mapped(terms.leaf_totals) for row in rows])
+        self._acts = lru_cache(1 + MOST_KEPT // (1 + terms.graph.nothing))(self._acts_at)
+
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
+        return KeptPaths(self._paths, (*self._rows, *rows))
+
+    def value(self, totals: Floats) -> float:
+        """Return the least total, infinite where no derivation keeps the rows."""
+        return float(self._walker.least(self._paths.leaf_totals(totals))[0][0])
+
+    def minimise(self, totals: Floats) -> tuple[float, Policy]:
+        least, paths = self._walker.least(self._paths.leaf_totals(totals))
+        if least[0] == np.inf:
+            raise InfeasibleError("no policy of the class keeps the side constraints")
+        return float(least[0]), self._paths.listed(self._walker.terms(paths[0]))
+
+    def profile(self, totals: Floats, place: Ints) -> Floats:
+        return self._walker.least(self._paths.leaf_totals(totals), self._acts(place.tobytes()))[0]
+
+    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
+        return self._walker.log_sums(rate * self._paths.leaf_totals(totals), self._acts(place.tobytes()))
+
+    def _acts_at(self, place: bytes) -> Acts:
+        """Return the action of each term that decides what is played at a place, by its bytes; -1 of the others."""
+        terms, actions = self._paths.deciding(np.frombuffer(place, dtype=np.int64).reshape(-1, self.n_actions))
+        acts = np.full(self._paths.graph.nothing + 1, -1, dtype=np.int32)
+        acts[terms] = actions
+        return Acts(acts, np.zeros(self.n_actions, dtype=bool))

@@ -7,7 +7,7 @@
 | more than fits memory, a time limit | from 2 | any | root cuts: some tens a feature, each d passes | every_cut.py |
 | side constraints on these | any | but max_features | states with labels, totals as above | constrained.py |
 | leaf totals, with noise or not | any | none | paths; under side constraints with labels | terms.py, constrained.py |
-| all trees within a bound | any | none | lists on both sides of a test, by states | near.py |
+| all trees within a bound | any | none | lists on both sides of a test, by states | terms.py |
 
 Over d features with p cuts together; a pass is over the contexts. Each further level multiplies the work of states by
 p, by codes by d, and that of root cuts by some tens a feature. Root cuts have no action weights: these are sums over

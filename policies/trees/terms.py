@@ -1,30 +1,41 @@
-"""The leaf totals of decision trees, (path, action), and the recursion over them.
+"""The leaf totals of decision trees, (path, action), the recursion over them, and all trees within a bound of cost.
 
 A path is D pairs (literal, outcome), in the order of the tests; a term has the number that it has in an array of shape
-(p, 2) * D + (K,). A derivation is that of the
-search (policies/trees/search.py): any literal at each inner node, any action at each leaf. Where a literal comes twice
-on a path with different outcomes no context follows it: its terms cost nothing, and hold noise where there is some.
-Noise may differ between two orders of the same tests, so that the recursion is over paths, and not over states: that of
-policies/trees/usage.py, with side constraints or without.
+(p, 2) * D + (K,). A derivation is that of the search (policies/trees/search.py): any literal at each inner node, any
+action at each leaf. Where a literal comes twice on a path with different outcomes no context follows it: its terms cost
+nothing, and hold noise where there is some. Noise may differ between two orders of the same tests, so that the
+recursion is over paths, and not over states: that of policies/trees/usage.py, with side constraints or without.
+
+The trees below a test within a bound of total cost are those on either side whose cost leaves room for the best tree on
+the other side, which the recursion over states returns: two shorter lists, of which every pair within the bound is a
+tree. Trees that label all contexts of a side alike are one, and the smallest of them is shown. A labeling is known by
+the sum of random keys of its cells (milpcb/core/marks.py), which adds up over sides as costs do. Below the root,
+contexts are listed once, whatever tests lead to them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from functools import cached_property, lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from milpcb.core.marks import first_of_each, key_tables, marks
+from milpcb.errors import SearchTooLargeError
 from milpcb.protocols import Listing, SideConstraint, Terms, Within
-from milpcb.types import Floats, Ints
+from milpcb.types import Bools, Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
-from policies.trees.rule import DecisionTree, path_totals
+from policies.semirings import Array
+from policies.trees.constrained import ConstrainedTrees, PathLeaves
+from policies.trees.recursion import TreeStates
+from policies.trees.rule import DecisionTree, Leaf, Node, path_totals, split
 from policies.trees.sets import fits
+from policies.trees.totals import ContextCosts, Products
 
-if TYPE_CHECKING:
-    from policies.trees.constrained import ConstrainedTrees
+MOST_PAIRS = 2_000_000  # of two sides, at the root, and below it in all: a second
 
 
 class TreeTerms(Terms):
@@ -49,8 +60,6 @@ class TreeTerms(Terms):
     @cached_property
     def trees(self) -> ConstrainedTrees:
         """The recursion."""
-        from policies.trees.constrained import ConstrainedTrees, PathLeaves  # only for those who ask
-
         rows = self._rows or (SideConstraint(np.zeros(self.n_terms)),)  # one that all trees keep
         leaves = PathLeaves(self.n_literals, self.depth, self.n_actions)
         return ConstrainedTrees(leaves, self._tests, self._names, rows)
@@ -69,8 +78,6 @@ class TreeTerms(Terms):
         """Return the trees asked for, where the answers of all states fit memory and the trees are few enough."""
         if not fits(self.n_literals, self.depth, self.n_actions, self.n_actions - 1, None):
             return None
-        from policies.trees.near import NearTrees  # only for those who ask
-
         return NearTrees(outcomes(contexts, self._tests), self.depth, asked).listing(self._tests, self._names)
 
     def value(self, totals: Floats) -> float:
@@ -94,3 +101,145 @@ class TreeTerms(Terms):
             longer = 2 * self.n_literals * paths[:, :, None] + sides[:, None, :]
             paths = longer.reshape(len(contexts), self.n_literals**length)
         return paths
+
+
+class Trees(NamedTuple):
+    """Trees of a state: costs, marks and sizes (n,), weights (R, n) in rows.
+
+    ``parts`` (3, n) are the root, -1 for a leaf, and the numbers of the trees where it fails and where it holds, among
+    those that ``sides`` has for it, or of their actions where it has none.
+    """
+
+    costs: Floats
+    marks: Array
+    sizes: Ints
+    weights: Floats
+    parts: Ints
+    sides: dict[int, tuple[Trees, Trees]]
+
+    def n_pairs(self, bound: float) -> int:
+        """Return how many pairs of trees of both sides are within a bound."""
+        return sum(int(_stops(*sides, bound).sum()) for sides in self.sides.values())
+
+    def joined(self, bound: float, rows: Sequence[SideConstraint] = ()) -> Trees:
+        """Return these and all pairs of both sides within a bound that keep rows, in order of cost.
+
+        Of those that label alike it is the smallest.
+        """
+        parts, left = [self], MOST_PAIRS
+        for g, sides in self.sides.items():
+            parts.append(_pairs(g, *sides, bound, left))
+            left -= len(parts[-1].costs)
+        every: list[Any] = [np.concatenate(each, axis=-1) for each in list(zip(*parts, strict=True))[:5]]
+        costs, marks, sizes, weights, _ = every
+        places = np.flatnonzero(costs <= bound)
+        for row, own in zip(rows, weights, strict=False):
+            places = places[row.holds(own[places])]
+        small = places[np.argsort(sizes[places], kind="stable")]
+        first = small[first_of_each(marks[small])]
+        ordered = first[np.argsort(costs[first], kind="stable")]
+        return Trees._make([*(each[..., ordered] for each in every), self.sides])
+
+    def node(self, number: int, tests: list[Test]) -> Node:
+        """Return the root of a tree."""
+        root, fails, holds = self.parts[:, number].tolist()
+        if root < 0:
+            return Leaf(fails)
+        if root not in self.sides:
+            return split(tests[root], Leaf(holds), Leaf(fails))
+        below, above = self.sides[root]
+        return split(tests[root], above.node(holds, tests), below.node(fails, tests))
+
+
+def _stops(fails: Trees, holds: Trees, bound: float) -> Ints:
+    """Return how many of the trees on one side each on the other may go with, the cheapest ones."""
+    return np.searchsorted(holds.costs, bound - fails.costs, side="right")
+
+
+def _pairs(root: int, fails: Trees, holds: Trees, bound: float, most: int) -> Trees:
+    """Return the trees of a root within a bound, so many of them at most."""
+    stops = np.diff(np.minimum(np.cumsum(_stops(fails, holds, bound)), most), prepend=0)
+    i = np.repeat(np.arange(len(stops)), stops)
+    j = np.arange(len(i)) - np.repeat(np.cumsum(stops) - stops, stops)
+    return Trees(
+        fails.costs[i] + holds.costs[j],
+        fails.marks[i] + holds.marks[j],
+        fails.sizes[i] + holds.sizes[j],
+        fails.weights[:, i] + holds.weights[:, j],
+        np.stack([np.full_like(i, root), i, j]),
+        {},
+    )
+
+
+class NearTrees:
+    """The trees of a depth, without limits, that are asked for at contexts where the literals ``truth`` (n, p) hold."""
+
+    def __init__(self, truth: Bools, depth: int, asked: Within) -> None:
+        self._truth, self._depth, self._asked = truth, depth, asked
+        self._given, self._everywhere = ContextCosts(asked.costs, np.zeros((0, len(truth)))), asked.costs[:, 0].sum()
+        source = Products(truth, asked.costs.shape[1], 0, depth)
+        self._states = lru_cache(partial(TreeStates, source, asked.costs.shape[1], least=np.zeros(0), most_leaves=None))
+        keys = key_tables(*asked.costs.shape)
+        tables = [asked.costs - asked.costs[:, :1], *keys, *(row.weights for row in asked.rows)]
+        self._held, self._tables = truth.astype(float), np.stack(tables, axis=1)
+        actions = np.arange(asked.costs.shape[1])
+        self._leaves, self._differ = np.array([0 * actions - 1, actions, actions]), actions[:, None] != actions
+        self._known: dict[tuple[int, bytes], tuple[float, Trees]] = {}
+        self._left = MOST_PAIRS  # of the trees below the root
+
+    def listing(self, tests: list[Test], names: Names) -> Listing:
+        """Return the trees asked for; some of them where they are too many, and none where they are so below a root."""
+        bound, trees = self._asked.bound - self._everywhere, _of_values(np.zeros((3, 0)), self._leaves[:, :0])
+        complete, every = False, np.ones(len(self._truth), bool)
+        with suppress(SearchTooLargeError):
+            found = self._parts(every, self._depth, bound)
+            trees, complete = found.joined(bound, self._asked.rows), found.n_pairs(bound) <= MOST_PAIRS
+        return Listing(trees.costs + self._everywhere, partial(_tree, trees, tests, names), complete)
+
+    def _below(self, here: Bools, height: int, bound: float) -> Trees:
+        """Return the trees of a height on the contexts ``here`` (n,) within a bound."""
+        key = height, here.tobytes()
+        if key not in self._known or self._known[key][0] < bound:
+            found = self._parts(here, height, bound)
+            self._left -= found.n_pairs(bound)
+            if self._left < 0:
+                raise SearchTooLargeError
+            self._known[key] = bound, found.joined(bound)
+        return self._known[key][1]
+
+    def _parts(self, here: Bools, height: int, bound: float) -> Trees:
+        """Return the leaves, stumps and both sides of roots within a bound on the contexts ``here`` (n,)."""
+        tables = self._tables[here]
+        if height == 1:
+            return self._stumps(self._held[here], tables, bound)
+        found = _of_values(tables.sum(axis=0), self._leaves)
+        if not height:
+            return found
+        sides, _ = self._states(height).sides(self._given.at(here), np.zeros(self._truth.shape[1], bool))
+        fails, holds = sides.min(axis=1)
+        for g in np.flatnonzero(fails + holds <= bound).tolist():
+            yes, no = here & self._truth[:, g], here & ~self._truth[:, g]
+            if yes.any() and no.any():
+                below = self._below(no, height - 1, bound - holds[g])
+                found.sides[g] = below, self._below(yes, height - 1, bound - fails[g])
+        return found
+
+    def _stumps(self, truth: Floats, tables: Floats, bound: float) -> Trees:
+        """Return the trees of one leaf, and those of one test within a bound, by the tables (n, 3 + R, K)."""
+        n, n_tables, n_actions = tables.shape
+        held = np.matmul(truth.T, tables.reshape(n, -1)).reshape(-1, n_tables, n_actions)
+        every = tables.sum(axis=0)
+        rest = every - held
+        f, i, j = places = np.nonzero((rest[:, 0, :, None] + held[:, 0, None, :] <= bound) & self._differ)
+        values = np.concatenate([every, (rest[f, :, i] + held[f, :, j]).T], axis=1)
+        return _of_values(values, np.concatenate([self._leaves, places], axis=1))
+
+
+def _tree(trees: Trees, tests: list[Test], names: Names, number: int) -> DecisionTree:
+    return DecisionTree(trees.node(number, tests), names)
+
+
+def _of_values(values: Floats, parts: Ints) -> Trees:
+    """Return leaves and stumps, given their totals (3 + R, n): costs, both tables of keys, weights."""
+    sizes = (parts[0] >= 0).astype(np.int64)
+    return Trees(values[0], marks(list(values[1:3])), sizes, values[3:], parts, {})

@@ -13,7 +13,7 @@ from milpcb.oracles import near_best, open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules
 from policies.monotone import policy_class as monotone_class
-from policies.trees import near
+from policies.trees import terms
 
 RNG = np.random.default_rng(0)
 CONTEXTS = RNG.integers(0, 3, (20, 3)).astype(float)
@@ -65,7 +65,7 @@ def test_beyond_the_budget_the_cheapest_are_listed_and_it_says_so(monkeypatch, k
     """Where work ends early ``exact`` is False, and the policies are the cheapest of all."""
     policies = TREES if kind == "search" else MonotoneRules(3)
     every = totals(open_oracle(policies, CONTEXTS, "enumeration").near_best(COSTS, 8.0).policies())
-    monkeypatch.setattr(near, "MOST_PAIRS", len(every) // 3)
+    monkeypatch.setattr(terms, "MOST_PAIRS", len(every) // 3)
     monkeypatch.setattr(near_best, "MOST_QUERIES", 40)
     found = open_oracle(policies, CONTEXTS, kind).near_best(COSTS, 8.0)
     assert not found.exact
@@ -87,11 +87,11 @@ def test_trees_of_depth_3_are_listed_root_by_root(monkeypatch, constrained):
     found = oracle.near_best(costs, 4)
     assert (found.listed, found.exact) == (True, True)
     assert totals(found.policies(), contexts, costs) == every
-    monkeypatch.setattr(near, "MOST_PAIRS", 300)
+    monkeypatch.setattr(terms, "MOST_PAIRS", 300)
     some = oracle.near_best(costs, 4)
     assert not some.exact
     assert totals(some.policies(), contexts, costs) == every[: some.count]
-    monkeypatch.setattr(near, "MOST_PAIRS", -1)
+    monkeypatch.setattr(terms, "MOST_PAIRS", -1)
     monkeypatch.setattr(near_best, "MOST_QUERIES", 100)
     asked = oracle.near_best(costs, 4)
     assert not asked.listed
@@ -110,7 +110,7 @@ def test_trees_of_depth_4_are_listed_by_what_is_least_below_each_root():
 
 def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
     """If all trees cost the same, so many are listed as are looked at, and there are more."""
-    monkeypatch.setattr(near, "MOST_PAIRS", 100)
+    monkeypatch.setattr(terms, "MOST_PAIRS", 100)
     found = open_oracle(TREES, CONTEXTS, "search").near_best(np.zeros((20, 3)), 0)
     assert not found.exact
     assert 0 < found.count <= 100
@@ -133,7 +133,7 @@ def test_constraints_that_the_cheapest_break_leave_questions(monkeypatch):
     rule = share_at_most(0, 0.1)
     costs = COSTS + np.array([0.0, 40.0, 40.0])
     expected = open_oracle(TREES, CONTEXTS, "enumeration", constraints=[rule]).near_best(costs, 2.0)
-    monkeypatch.setattr(near, "MOST_PAIRS", 50)
+    monkeypatch.setattr(terms, "MOST_PAIRS", 50)
     found = open_oracle(TREES, CONTEXTS, "search", constraints=[rule]).near_best(costs, 2.0)
     assert (found.count, found.exact) == (expected.count, True)
     assert totals(found.policies(), costs=costs) == totals(expected.policies(), costs=costs)
