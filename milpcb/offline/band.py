@@ -183,14 +183,14 @@ def band(
         progress(draw + 1, draws)
     reach = quantile(spread, level) + value.penalty(chosen)
     ends = sorted(scores.sign * (centre + end) for end in (-reach, reach))
-    claim, most = _claims(gains, noise, chosen, level + reference.error, reference.error)
+    claim, most = _claims(gains, noise, chosen, level)
     if scores.log.group is None and not others.any:
-        z = float(norm.ppf(1 - (1 - level - reference.error) / len(gains)))
+        z = float(norm.ppf(1 - (1 - level) / len(gains)))
         most = min(gain.most(z) for gain in gains)
     return Bounds(claim, (ends[0], ends[1]), most)
 
 
-def _claims(every: Sequence[Process], noise: Floats, chosen: Ints, level: float, error: float) -> tuple[Claim, float]:
+def _claims(every: Sequence[Process], noise: Floats, chosen: Ints, level: float) -> tuple[Claim, float]:
     """Return the least favourable claim over all lotteries, from the ``noise`` (draws, R, 3); and the most to gain."""
     down = noise[:, :, 1].max(axis=1)
     reaches = [quantile(np.maximum(up, UPPER * down), level) for up in noise[:, :, 0].T]
@@ -202,7 +202,7 @@ def _claims(every: Sequence[Process], noise: Floats, chosen: Ints, level: float,
     upper = np.where(itself, 0.0, gains + penalties + widest)
     tails = [each.p_value(own) for each, own in zip(every, noise[:, :, 2].T, strict=True)]
     most = min(each.greatest_on_all(-1.0) for each in every) + widest
-    return Claim(float(gains.min()), float(lower.min()), float(upper.min()), min(1.0, max(tails) + error)), float(most)
+    return Claim(float(gains.min()), float(lower.min()), float(upper.min()), max(tails)), float(most)
 
 
 class Process:

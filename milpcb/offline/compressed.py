@@ -142,7 +142,7 @@ class CompressedLog:
         allowed = bool(self.known.any())
         playable = self.known[None] if allowed else one > 0
         ways = Lotteries(np.zeros(len(self.sizes), dtype=np.int64), playable, no_rows, np.zeros(0), allowed)
-        return Reference(actions, ways, one, float(self.constants[best]), {actions[best]: 1.0}, None, 0.0)
+        return Reference(actions, ways, one, float(self.constants[best]), {actions[best]: 1.0}, None)
 
     def value(self, played: Ints, here: Any = slice(None)) -> tuple[float, float]:
         """Return the mean of the scores of what is ``played`` (m,), in contexts ``here``, and its standard error."""

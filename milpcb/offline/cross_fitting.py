@@ -90,7 +90,7 @@ class Learning:
         """
         worst = claim.p_value
         if worst >= SURELY:
-            return replace(claim, p_value=min(1.0, worst + self.reference.error))
+            return claim
         t, lotteries, done = float(norm.isf(worst)), against(self.reference), 0
         for left, lottery in zip(reversed(range(len(lotteries))), lotteries, strict=True):
             later, reached, draw = left * expected_draws(claim, draws), 0, 0
@@ -102,7 +102,7 @@ class Learning:
                     break
             done += draw
             worst = max(worst, ENOUGH / draw if reached == ENOUGH else (1 + reached) / (1 + draws))
-        return replace(claim, p_value=min(1.0, worst + self.reference.error))
+        return replace(claim, p_value=min(1.0, worst))
 
     def _signed(self, lottery: Floats, t: float, fold: Ints, sampled: Sampled, rng: Generator) -> Iterator[bool]:
         """Yield whether learning with random signs gains ``t`` standard errors over a lottery."""

@@ -9,8 +9,6 @@ best constant.
 The lotteries that keep all constraints are a polytope, and a value is linear in the lottery: some vertex is best. Which
 one is best in truth is not known. Claims are therefore made against every vertex that may be it, and the least
 favourable counts (an intersection-union test, Berger 1982): it is wrong only if the claim against the true best is.
-Where vertices are many, those that are shown to be worse than another at a total error of ``BETA`` are left out, and
-``BETA`` is added to the error of the claim (Berger and Boos 1994).
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from math import comb, prod
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from milpcb.constraints import Constraint, LabelConstraint, bind_to
 from milpcb.constraints.linear import merged, reduced
@@ -34,9 +31,7 @@ from milpcb.offline.scores import Scores, check_scores
 from milpcb.types import Bools, Floats, Ints
 
 MOST_BASES = 20_000  # that are gone through to list all vertices
-FEW = 4  # vertices that are all compared with, without leaving any out
-MOST = 8  # vertices that the band is drawn for one by one
-BETA = 0.001  # error of leaving vertices out
+MOST = 12  # vertices that the band is drawn for one by one
 CLOSE = 1e-9  # probabilities that differ by less are equal
 NONE = 1e-6  # a probability below is rounding
 
@@ -169,8 +164,8 @@ class Reference:
     """The best allowed way that does not look at people, by a log; everything a page compares with is this one.
 
     Of all such ``ways`` of the ``actions`` (K names) it is the ``lottery``, by which a row gets an action with one of
-    the ``probabilities``; its ``value`` is an estimate in the unit and sign of the log. The ``candidates`` may be the
-    best one in truth; leaving others out adds the ``error`` to that of a claim, 0 or BETA.
+    the ``probabilities``; its ``value`` is an estimate in the unit and sign of the log. Each of the ``candidates`` may
+    be the best one in truth.
     """
 
     actions: tuple[str, ...]  # K names
@@ -179,7 +174,6 @@ class Reference:
     value: float
     probabilities: dict[str, float]  # by name of action, with which a row gets it, 0 left out
     candidates: Floats | None  # (R, S, K) lotteries; None where they are too many to list
-    error: float
 
     @property
     def allowed(self) -> bool:
@@ -305,28 +299,14 @@ def best_reference(scores: Scores, constraints: Sequence[Constraint] = ()) -> Re
     lottery = ways.best(values)
     shares = np.bincount(ways.stratum, weight, len(lottery)) @ lottery
     order = sorted(np.flatnonzero(shares > CLOSE).tolist(), key=lambda k: -shares[k])
-    candidates, error = _candidates(scores, ways, lottery)
     return Reference(
         actions=scores.actions,
         ways=ways,
         lottery=lottery,
         value=scores.sign * float((values * lottery).sum()),
         probabilities={scores.actions[k]: float(shares[k]) for k in order},
-        candidates=candidates,
-        error=error,
+        candidates=ways.vertices(),
     )
-
-
-def _candidates(scores: Scores, ways: Lotteries, best: Floats) -> tuple[Floats | None, float]:
-    """Return the vertices that may be best in truth, and the error of leaving out the others."""
-    vertices = ways.vertices()
-    if vertices is None or len(vertices) <= FEW:
-        return vertices, 0.0
-    far = float(norm.isf(BETA / len(vertices)))
-    top = ways.mixed(best, scores.gains)
-    worse = [scores.mean(top - ways.mixed(lottery, scores.gains)) for lottery in vertices]
-    kept = [lottery for lottery, by in zip(vertices, worse, strict=True) if by.value <= far * by.standard_error]
-    return np.array(kept), BETA if len(kept) < len(vertices) else 0.0
 
 
 def against(reference: Reference) -> Sequence[Floats]:
