@@ -46,8 +46,7 @@ class BanditAnswers(BanditParts):
         """Return the rule in force, or an earlier one by its number; decisions have their ``rule_number``.
 
         One is in force with ``learner="bistro_plus"``, ``future="once"``, one future and a noise other than "signed".
-        Whoever publishes it invites costs that react to it, for which there is no guarantee; certificates with a
-        confidence hold. Raises InputError where no rule is in force, and on a number that none has had.
+        Raises InputError where no rule is in force, and on a number that none has had.
         """
         with self.lock:
             return self._rounds.log.rule(number, self._reader.show, tuple(self._names))
@@ -59,11 +58,9 @@ class BanditAnswers(BanditParts):
             return [log.rule(number, self._reader.show, tuple(self._names)) for number in log.rules()]
 
     def why(self, decision: Decision | str) -> Why:
-        """Return why a decision of this bandit was made; print it.
+        """Return why a decision was made, by the rule in force then, else by ``policy()`` as it is now; print it.
 
-        That is by the rule that was in force, where one is (see ``rule``), else by ``policy()`` as it is now: ask
-        before the next cost is learnt. A decision is given whole, or while it is open by its id. Raises InputError on
-        others, and what ``policy`` raises.
+        A decision is given whole, or while it is open by its id; raises InputError on others.
         """
         with self.lock:
             alone = "no choice" if self._settings["baseline"] is None else "baseline"
@@ -79,32 +76,22 @@ class BanditAnswers(BanditParts):
     def certificate(self, *, confidence: float | None = None, changes: int | None = None) -> float:
         """Return a number whose mean bounds the mean regret of the decisions learnt so far; see Learner.certificate.
 
-        With a ``confidence`` such as 0.95, a number that the regret of this very bandit stays at or below, at all times
-        at once, with that chance, even if costs react to earlier decisions and come late: regret over all decisions is
-        at most this plus 1 for each whose cost is not known yet. ``changes``: see ``changes``.
+        With a ``confidence``, a bound on the regret of this very bandit, at all times at once, even if costs react to
+        earlier decisions and come late: over all decisions add 1 for each whose cost is not known yet.
         """
         with self.lock:
             return self._rounds.learner.certificate(self._rounds.allowed(), confidence=confidence, changes=changes)
 
     def changes(self, *, confidence: float | None = None, most: int = 9) -> Changes:
-        """Return certificates against the best policies in turn, with 0, ..., ``most`` changes; see Learner.changes.
-
-        Print it. With a ``confidence``, and where it can be had, there is a proof that no single policy would do.
-        """
+        """Return certificates against the best policies in turn, with 0, ..., ``most`` changes; see Learner.changes."""
         with self.lock:
             return self._rounds.learner.changes(self._rounds.allowed(), confidence=confidence, most=most)
-
-    def certificate_error(self) -> float:
-        """Return the standard error of ``certificate()``."""
-        with self.lock:
-            return self._rounds.learner.certificate_error(self._rounds.allowed())
 
     def guarantee(self) -> float:
         """Return the bound on expected regret after ``horizon`` decisions that are learnt at once; see Learner.
 
-        Infinite where the learner has none, under constraints on contexts that arrive, once an action was added or a
-        decision overridden, and where the bandit began with a log. Learners that must know the law of contexts
-        (``bistro_plus``, ``policy_elimination``) take it to be even over the rows of ``contexts``.
+        Infinite under constraints on contexts that arrive, once an action was added or a decision overridden, and where
+        the bandit began with a log. Learners of a known law of contexts take it to be even over ``contexts``.
         """
         with self.lock:
             others = self._rounds.changing or self._added or self._logged or self._rounds.book.overridden
@@ -113,8 +100,7 @@ class BanditAnswers(BanditParts):
     def bound(self, confidence: float | None = None) -> float:
         """Return a bound on mean regret so far that the algorithm's analysis gives of this run; see Learner.bound.
 
-        NaN where the learner has none, under constraints on contexts that arrive, and once an action was added. What
-        was paid where a person overrode a decision counts in full.
+        NaN under constraints on contexts that arrive, and once an action was added.
         """
         with self.lock:
             if self._rounds.changing or self._added:
@@ -123,13 +109,11 @@ class BanditAnswers(BanditParts):
             return learner.bound(confidence) + learner.ledger.others
 
     def settled(self, eps: float, confidence: float = 0.95) -> Settled:
-        """Return whether enough is known to end: no policy is better than the best-looking one by ``eps`` or more.
+        """Return whether no policy is better than the best-looking one by ``eps``, in the unit of costs or rewards.
 
         That holds with the ``confidence`` however often one asks, if contexts and costs are i.i.d., and late costs come
-        no sooner for some actions or outcomes; see milpcb.offline.settled. ``eps`` is in the unit of costs, or rewards.
-
-        Raises InputError without ``keep_log=True``, with a learner that does not give every action a chance on every
-        context, under constraints, once an action was added or was not available, and what milpcb.offline.settled does.
+        no sooner for some actions or outcomes. Raises what milpcb.offline.settled does, InputError without a log, with
+        a learner without a floor, under constraints, and once an action was added or was not available.
         """
         from milpcb.offline import settled  # it needs more than a service does
 
@@ -154,12 +138,11 @@ class BanditAnswers(BanditParts):
         return replace(found, **own, eps=eps, refuted_eps=width * found.refuted_eps)
 
     def log(self) -> Log:
-        """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
+        """Return the decisions learnt, in that order, as milpcb.offline reads them, with their costs in [0, 1].
 
-        It is what milpcb.offline reads; features that have names are a polars data frame. There are no probabilities of
-        learners that draw within ``act``, such as ``ftpl``: milpcb.offline estimates them. An action that was not
-        available has the probability 0: the method "ips" knows of no replacement. Raises InputError unless the bandit
-        was made with ``keep_log=True``, and while some action has never been played; ExtraMissingError.
+        There are no probabilities of learners that draw within ``act``, such as ``ftpl``; actions that were not
+        available have the probability 0. Raises InputError unless the bandit was made with ``keep_log=True``, and while
+        some action has never been played; ExtraMissingError.
         """
         from milpcb.offline import read_log  # it needs more than a service does
 
@@ -178,8 +161,7 @@ class BanditAnswers(BanditParts):
     def by_group(self, confidence: float = 0.95) -> list[GroupSummary]:
         """Return cost, rates of actions and certificate of each of the bandit's ``groups``; print them.
 
-        All of it holds at once, at all times, with the ``confidence``. Intervals are of means of expectations given all
-        decisions before: of who comes, what is drawn, and what it costs. Raises InputError without ``groups``.
+        All of it holds at once, at all times, with the ``confidence``: see people.md. Raises InputError without groups.
         """
         confidence = check_confidence(confidence)
         with self.lock:
@@ -188,12 +170,7 @@ class BanditAnswers(BanditParts):
             return self._rounds.groups.summaries(self._rounds.allowed(), self._names, confidence, self._scale)
 
     def statement(self, confidence: float = 0.95) -> str:
-        """Return in sentences what can be stated of this very bandit, in the unit of its costs or rewards.
-
-        What was paid; how much more, at most, than the best policy of the class would have paid, or why that is not
-        known yet; a proof that up to five policies in turn would have been better; a baseline's promise; decisions that
-        are open, given up or overridden; the rule in force; groups.
-        """
+        """Return in sentences what can be stated of this very bandit, in the unit of its costs or rewards."""
         confidence = check_confidence(confidence)
         with self.lock:
             n = self._rounds.counted()
@@ -205,7 +182,6 @@ class BanditAnswers(BanditParts):
 
     @property
     def _words(self) -> tuple[str, str, str]:
-        """The verb of an outcome, the word for worse, and what nothing is known of where the best may have had it."""
         if self._scale.rewards:
             return "earned", "less", "earned less than the most there is"
         return "cost", "more", "cost anything" if self._scale.best == 0 else "cost more than the least there is"
@@ -215,7 +191,6 @@ class BanditAnswers(BanditParts):
         yield "No decision is learnt yet, so there is nothing to state."
 
     def _known(self, n: int, confidence: float) -> Iterator[str]:
-        """Yield the sentences on what was paid, and on what others would have paid."""
         learner, oracle, (done, worse, _) = self._rounds.learner, self._rounds.allowed(), self._words
         paid, sure = learner.ledger.cost, _percent(confidence)
         total = self._scale.total(n, paid)
@@ -249,7 +224,6 @@ class BanditAnswers(BanditParts):
         return f"Since the last statement {counted(more, 'more decision')} {self._words[0]} {total}."
 
     def _reason(self, n: int, covered: float) -> str:
-        """Return why nothing is known of the best policy, and when that may change."""
         if not covered:  # no more is certain than that no cost is below 0
             return f"nothing that was learnt shows that it would have {self._words[2]}"
         few = f"{counted(n, 'decision')} {'are' if n > 1 else 'is'} too few to rule out chance"
@@ -264,7 +238,6 @@ class BanditAnswers(BanditParts):
         return f"no single one of them would have {as_good} {in_turn}: none is the best throughout."
 
     def _of_baseline(self, learner: Any, baseline: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the sentences on the baseline, in units of cost, of which the promise is made."""
         unit = "" if self._scale == COSTS else " (of costs from 0 to 1)"
         promise = f"at most {100 * baseline['loss']:g} % more than the baseline would have{unit}"
         if learner.deviations:
@@ -284,7 +257,6 @@ class BanditAnswers(BanditParts):
         return self._rounds.counted() + len(self._rounds.book.open) + self._rounds.book.given_up
 
     def _others(self) -> Iterator[str]:
-        """Yield the sentences on decisions that the numbers before them do not count, and on how to read those."""
         book = self._rounds.book
         if self._logged:
             yield f"The log that it began with has {counted(self._logged, 'decision')} of these."

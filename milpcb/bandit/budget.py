@@ -35,7 +35,7 @@ class ContextsSoFar:
     def tables(self, rows: NamedRows) -> Tables:
         """Return the tables of each constraint at the first of ``rows``; {} of those that are by rows.
 
-        Raises InputError where a condition names a string that no row has: here a guard-rail would never hold.
+        Raises InputError where a condition names a string that no row has.
         """
         if self._read:
             return self._tables(rows)

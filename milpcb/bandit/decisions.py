@@ -1,9 +1,8 @@
 """Decisions, and the record that a bandit keeps of them: which are open, and which were learnt.
 
-An id is SESSION-NUMBER-TOKEN. A session is a random name; a new one begins when a bandit is made, loaded, copied or
-forked, and numbers its decisions. So no id is given twice, not even by two processes that loaded the same file, and the
-record need not list what was learnt: in a known session, every number below the count that is not open was learnt, or
-given up. A token makes ids unpredictable.
+An id is SESSION-NUMBER-TOKEN. A session has a random name; a new one begins when a bandit is made, loaded, copied or
+forked, and numbers its decisions. So no id is given twice, and the record need not list what was learnt: in a known
+session, every number below the count that is not open was learnt, or given up.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
 from time import time
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
 
 from milpcb.core import gate
@@ -31,16 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Override:
-    """A decision in whose place a person played another action: what was done instead, by whom and why.
+    """A decision in whose place a person played another action: what was drawn, what was done ``instead``, and why.
 
-    Attributes
-    ----------
-    decision : its id
-    action, instead : what was drawn, and what was done instead
-    by, reason : as given
-    made : when it was overridden (Unix time)
-    cost : in [0, 1]; None while it is not known
-
+    ``decision`` is its id, ``made`` when it was overridden (Unix time), ``cost`` in [0, 1], None while it is not known.
     """
 
     decision: str
@@ -53,7 +45,7 @@ class Override:
 
     @classmethod
     def of(cls, decision: Decision, instead: str | int, by: Any, reason: Any) -> Self:
-        """Return that of a decision, as of now; raises InputError where it does what was drawn, or has no name."""
+        """Return that of a decision, as of now; raises InputError where it does what was drawn, or names nobody."""
         if str(instead) == str(decision.action):
             raise InputError(f"'{instead}' is what decision '{decision.id}' was: nothing is overridden; learn its cost")
         for name, given in (("by", by), ("reason", reason)):
@@ -71,17 +63,15 @@ makers: WeakValueDictionary[str, Any] = WeakValueDictionary()  # the bandit of t
 class Decision:
     """Action for one context, with all that is needed to learn its cost, even after a crash.
 
-    Plain data: ``to_json`` and ``from_json`` keep it anywhere. Change nothing in it: ``seal`` shows that.
-
     Attributes
     ----------
-    id : a name of its own; ``Bandit.learn`` takes it in place of the decision where the bandit knows the decision
-    action : what to do: a name where the class has names, else its number
+    id : unique; ``Bandit.learn`` takes it in place of the decision where the bandit knows the decision
+    action : its name, or its number where the class has no names
     probability : with which it was drawn; 1 where the learner draws within ``act`` (Learner.hides_law)
     probabilities : of every action, in the order of the class
     context : the features as they came, in the order of the class
-    beside : names and values of what only constraints read
-    seal : made with a key of the bandit, who can so recognise a decision that it does not remember
+    beside : names and values of what only constraints and groups read
+    seal : of all other fields, by the key of the bandit
     rule_number, leaf : the rule in force and its part that the context is in, where one is; see Bandit.rule
 
     """
@@ -101,10 +91,7 @@ class Decision:
         return json.dumps(asdict(self), allow_nan=False)
 
     def why(self) -> Why:
-        """Return why the decision was made, by what its bandit knows now; print it. See Bandit.why.
-
-        Raises InputError where the bandit that made it is not in this process any more.
-        """
+        """Return why the decision was made, see Bandit.why; raises InputError where its bandit is in no variable."""
         maker = makers.get(self.id.partition("-")[0])
         if maker is None:
             gone = f"the bandit that made decision '{clipped(self.id)}' is not in this process any more"
@@ -114,10 +101,7 @@ class Decision:
 
     @classmethod
     def from_json(cls, text: str | bytes | Mapping[str, Any]) -> Self:
-        """Return the decision that ``to_json`` wrote, from the text or from the table that a database makes of it.
-
-        Raises InputError on anything else.
-        """
+        """Return the decision that ``to_json`` wrote, from the text or a mapping; raises InputError on others."""
         try:
             return cls.of_document(text if isinstance(text, Mapping) else gate.read_json(text))
         except (TypeError, ValueError, LookupError, AttributeError) as error:
@@ -137,8 +121,7 @@ class Decision:
 class Open:
     """A decision whose cost is not known yet: its row, the round of its learner, and when it was made (Unix time).
 
-    ``action`` is the number of what the learner drew, from the law ``drawn`` where that is not the decision's own: what
-    was not available is replaced (see milpcb.bandit.available).
+    ``action`` is the number of what the learner drew, by the law ``drawn`` where a replacement has changed the law.
     """
 
     decision: Decision
@@ -156,16 +139,7 @@ class Open:
 
 
 class Book:
-    """The decisions of one bandit.
-
-    Attributes
-    ----------
-    open : by id, those whose cost is not known yet, in the order in which they were made
-    given_up : how many ended without a cost
-    overridden : by id, those that a person overrode
-    session : the name of the present one
-
-    """
+    """The decisions of one bandit: by id those ``open``, in order, and ``overridden``; how many were ``given_up``."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
@@ -191,7 +165,7 @@ class Book:
         played: int,
         rule: tuple[int, int | None] | None = None,
     ) -> Decision:
-        """Return a new decision, which is open from now on, of the law ``q`` at the place ``played`` of ``action``.
+        """Return a new decision, open from now on, of the law ``q`` (K,) at the place ``played`` of ``action``.
 
         ``drawn`` is what the learner drew, in round ``aside``; ``rule`` the number of the rule in force, and its part.
         """
@@ -216,11 +190,9 @@ class Book:
         return given
 
     def find(self, given: object) -> Open | Decision:
-        """Return what is open under a decision, or its id, or a whole decision that this book does not know.
+        """Return what is open under a decision or its id, or a whole decision, made after this book was saved.
 
-        The latter is one of this bandit that was made after the book was saved: its seal shows that. A decision may
-        come as it was stored: the text of ``to_json``, or what a database makes of it. Raises InputError on everything
-        else, with the reason.
+        A decision may come as it was stored, as JSON or a mapping. Raises InputError on everything else.
         """
         given = _as_stored(given)
         name = given.id if isinstance(given, Decision) else given
@@ -231,7 +203,7 @@ class Book:
         known = self.open.get(name)
         if known is not None:
             if isinstance(given, Decision) and given != known.decision:
-                self._changed(given, known.decision)
+                raise InputError(f"decision '{name}' was changed: it is {shown(known.decision)}")
             return known
         if name in self._strangers or self._counted(name):
             raise InputError(f"decision '{clipped(name)}' is not open: it was learnt already, or given up")
@@ -268,7 +240,7 @@ class Book:
         return [name for name, known in self.open.items() if known.made <= latest]
 
     def state(self) -> dict[str, Any]:
-        """Return everything as plain data, but for those open: of a million of them the list is made in no time."""
+        """Return everything as plain data, but for those open and overridden, which would take long under the lock."""
         return {
             "key": self._key.hex(),
             "sessions": dict(self._counts),
@@ -308,18 +280,10 @@ class Book:
             return False
 
     def _seal(self, *content: Any) -> str:
-        """Return the seal of all fields before it; this is on the path of every decision."""
         return hashlib.blake2b(json.dumps(content).encode(), key=self._key, digest_size=32).hexdigest()
-
-    @staticmethod
-    def _changed(given: Decision, made: Decision) -> NoReturn:
-        name = next(name for name, was in vars(made).items() if getattr(given, name) != was)
-        before, now = shown(getattr(made, name)), shown(getattr(given, name))
-        raise InputError(f"decision '{made.id}' was changed: its {name} was {before}, not {now}")
 
 
 def _as_stored(given: object) -> object:
-    """Return the decision of a text or a table that it was stored as; anything else as it is."""
     if isinstance(given, (bytes, bytearray)):
         given = bytes(given).decode(errors="replace")
     if isinstance(given, Mapping) or (isinstance(given, str) and given.lstrip().startswith("{")):

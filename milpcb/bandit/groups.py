@@ -28,14 +28,9 @@ class MeanWithin(NamedTuple):
 class GroupSummary:
     """Costs, rates and certificate of one group of decisions, with a confidence that is for all groups together.
 
-    Attributes
-    ----------
-    group : its condition
-    decisions, paid : those whose cost is known, and what they cost in all, each from 0 to 1
-    outcome : mean cost, or reward where rewards are learnt
-    rates : by action, how often it was played, by whomever
-    certificate : how much more they cost than the best policy for this group alone would have, at most
-
+    ``group`` is its condition, ``paid`` the total cost, each from 0 to 1, of the ``decisions`` whose cost is known,
+    ``outcome`` their mean cost or reward, ``rates`` how often each action was played, by whomever, and ``certificate``
+    a bound on their regret to the best policy for this group alone.
     """
 
     group: str
@@ -46,14 +41,11 @@ class GroupSummary:
     certificate: float
 
     def __str__(self) -> str:
-        """Return two lines."""
         played = ", ".join(f"{action} {_within(rate, 100, ' %')}" for action, rate in self.rates.items())
         return f"{self.group}: {counted(self.decisions, 'decision')}, {_within(self.outcome)} each\n    {played}"
 
 
 class _Group(SavedPart):
-    """The sums of one group."""
-
     kept = ("ledger", "cost", "rates")
 
     def __init__(self, n_actions: int) -> None:
@@ -89,7 +81,7 @@ class Groups:
                 group.ledger.add(row, drawn, cost, estimate)
 
     def with_actions(self, n_actions: int) -> Groups:
-        """Return the groups for more actions, which in all decisions so far stand for action 0, and were not played."""
+        """Return the groups for more actions, which so far stood for action 0, and were not played."""
         made = Groups(self._conditions, n_actions)
         for old, new in zip(self._groups, made._groups, strict=True):
             known = len(old.rates)

@@ -22,21 +22,13 @@ if TYPE_CHECKING:
     from milpcb.learners.base import Learner
     from milpcb.offline import Log
 
-_NO_ACTIONS = (list, tuple, dict, np.ndarray)
-
 
 def as_document(baseline: Any, names: Sequence[Any]) -> dict[str, Any]:
-    """Return an action, or a policy of ours, as plain data; raises InputError on anything else."""
+    """Return an action, or a policy of ours, as plain data; raises UnknownNameError on anything else."""
     if hasattr(baseline, "document") and hasattr(baseline, "predict"):
         return {"policy": baseline.document()}
-    actions = list(map(str, names))
-    is_file = str(baseline).endswith(".json") and str(baseline) not in actions
-    if is_file or hasattr(baseline, "predict") or callable(baseline) or isinstance(baseline, _NO_ACTIONS):
-        raise InputError(
-            f"baseline must be an action or a policy with to_json, got {shown(baseline)}: read a file by "
-            "milpcb.policies.from_json; milpcb.learners.Conservative takes any function"
-        )
-    return {"action": place("action of the baseline", baseline, actions)}
+    what = "baseline, which is an action, or a policy as milpcb.policies.from_json reads it:"
+    return {"action": place(what, baseline, list(map(str, names)))}
 
 
 class Today:
@@ -65,13 +57,12 @@ class Today:
             self._action = int(played(self._policy, table, self._names)[0])
 
     def __call__(self, row: int) -> int:
-        """Return the action at the context that was looked at, whose row this is."""
         del row
         return self._action
 
 
 def _places(policy: Any, names: Sequence[str]) -> list[int | None] | None:
-    """Return where each column of a policy is among ``names``, None for one that no test reads; None: by position."""
+    """Return where each column of a policy is among ``names``, None where no test reads it; None: by position."""
     own = read = policy.names.features
     if not own or not names:
         return None
@@ -132,10 +123,7 @@ def learner(
     constrained: bool,
     today: Callable[[int], int] | None,
 ) -> Learner:
-    """Return the learner of a bandit's settings, with ``today`` as its baseline where there is one.
-
-    Raises InputError where it cannot play as it is to be asked.
-    """
+    """Return the learner of a bandit's settings, around a baseline if there is one; raises InputError."""
     name = settings["learner"]
     cls = registry.load("learner", name)
     if cls.full_information or injection.asks(cls, "best"):
@@ -163,10 +151,10 @@ def learner(
 
 
 def logged_rounds(log: Log, names: Sequence[Any], scale: Scale) -> Iterator[tuple[int, float, list[float]]]:
-    """Yield the action, the cost and the law of each row of a log; actions are matched by name.
+    """Yield the action, the cost and the law of each row of a log, where chances that are not known are 0.
 
-    The chances of actions that are not known are 0 in a law: nothing is learnt of them. Raises InputError on a log
-    without chances that were given, on outcomes outside of their range, UnknownNameError on actions that are none.
+    Raises InputError on a log without chances that were given, and on outcomes outside of their range;
+    UnknownNameError on actions that are none.
     """
     if not all(hasattr(log, part) for part in ("features", "action", "outcome", "propensity", "shares")):
         raise InputError(f"from_log takes a log as milpcb.offline.read_log makes it, got {shown(log)}")

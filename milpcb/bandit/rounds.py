@@ -30,11 +30,8 @@ Beside = tuple[tuple[str, Value], ...]  # what constraints read of a context bes
 class DecisionRounds:
     """Everything of a bandit that changes from decision to decision.
 
-    Attributes
-    ----------
-    oracle, learner, book, log : of the bandit; ``log`` is of the rules in force
-    changing : whether constraints are on contexts that arrive, so that the policies allowed change on the way
-
+    ``log`` is of the rules in force; ``changing`` is whether constraints are on contexts that arrive, so that the
+    policies allowed change on the way.
     """
 
     def __init__(
@@ -77,10 +74,7 @@ class DecisionRounds:
             raise
 
     def learn(self, given: object, cost: float) -> Open:
-        """Take in what a decision cost; return what was known of it.
-
-        What the learner raises in the middle, as where an oracle stops early, ends its round, and so the decision.
-        """
+        """Take in what a decision cost; return what was known of it. What the learner raises ends the decision."""
         known = self._taken_up(given)
         name = known.decision.id
         if name in self.book.overridden:
@@ -131,10 +125,7 @@ class DecisionRounds:
         self.groups.enter(groups, row, action, action, cost, self.learner.ledger.last)
 
     def with_actions(self, reader: ContextReader, names: Sequence[Any]) -> DecisionRounds:
-        """Return the rounds of a class with more actions, which go on from here; these are of no use any more.
-
-        Raises InputError where there are constraints on contexts known in advance, and where the learner cannot go on.
-        """
+        """Return the rounds of a class with more actions, which go on in place of these; raises InputError."""
         if self.rules and not self._arrive:
             raise InputError("constraints are on contexts given in advance, so no action can be added")
         known = (None if self._arrive else self.oracle.contexts, ())
@@ -253,7 +244,6 @@ class DecisionRounds:
         return tables, groups, tuple((name, plain(noted[name][0])) for name in others)
 
     def _check_allowed(self, row: int, q: Floats, tables: budget.Tables) -> None:
-        """Raise InputError where a guard-rail forbids what may be drawn."""
         drawn = np.flatnonzero((q > 0.0) & self._so_far.forbidden(tables))
         if not len(drawn):
             return
@@ -275,7 +265,7 @@ class DecisionRounds:
         return found
 
     def _reopened(self, decision: Decision) -> Open:
-        """Return a decision that was made after this bandit was saved, with its round begun again; see ``find``."""
+        """Return a decision that was made after this bandit was saved, with its round begun again."""
         if not self.learner.delayed:
             raise InputError(
                 f"decision '{decision.id}' was made after this bandit was saved, and {type(self.learner).__name__} "
@@ -295,7 +285,6 @@ class DecisionRounds:
         return replace(context, named={**context.named, **dict(decision.beside)})
 
     def _enter_groups(self, known: Open, cost: float, estimate: float | None, played: Any) -> None:
-        """Enter a decision in its groups, with the name of the action that was played."""
         if self.groups:
             _, groups, _ = self._read(self._context(known.decision), ruled=False)
             self.groups.enter(groups, known.row, known.action, self._names.index(played), cost, estimate)
@@ -308,8 +297,6 @@ class DecisionRounds:
 
 
 class _Noted(dict[str, Values]):
-    """Columns by name; ``read`` names those that were looked at."""
-
     def __init__(self, columns: Mapping[str, Values]) -> None:
         super().__init__(columns)
         self.read: set[str] = set()

@@ -22,16 +22,9 @@ from milpcb.types import Floats, FoundPolicy
 
 @dataclass(frozen=True)
 class RuleInForce:
-    """A rule that decisions follow, but where they explore: there each other action has the same probability.
+    """A rule that decisions follow; each action that it does not play has the probability ``exploration``.
 
-    Attributes
-    ----------
-    number : 1 for the first rule, and 1 more for each that followed
-    since : the number of the first decision, counted from 1, and ``date``, its time
-    exploration : the probability of each other action
-    policy : the rule itself
-    actions : the names of the actions
-
+    ``number`` counts rules from 1, ``since`` is the number of its first decision, counted from 1, at ``date``.
     """
 
     number: int
@@ -47,9 +40,9 @@ class RuleInForce:
         return {str(name): own if i == action else self.exploration for i, name in enumerate(self.actions)}
 
     def to_json(self) -> str:
-        """Return what a front end needs: number, date, and conditions and weights of each part, numbered from 0.
+        """Return number, date, and conditions (policies.exports.parts_of) and weights of each part, numbered from 0.
 
-        See policies.exports.decisions for the conditions. Raises InputError for rules whose parts have no description.
+        Raises InputError for rules whose parts have no description.
         """
         leaves = [
             {"leaf": leaf, "when": part["when"], "weights": self.weights(part["action"])}
@@ -143,7 +136,6 @@ class RuleLog:
 
 
 def _leaves(policy: FoundPolicy, contexts: Floats) -> list[int | None]:
-    """Return the part (m,) of each context; None for a policy of somebody's own that has no parts."""
     apply = getattr(policy, "apply", None)
     return [None] * len(contexts) if apply is None else np.asarray(apply(contexts)).tolist()
 
@@ -153,10 +145,7 @@ MOST_VALUES = 200  # of a feature that are tried where neither class nor rule ha
 
 
 class FeatureChange(NamedTuple):
-    """The least change of one feature, all others as they are, for which the rule plays another action.
-
-    ``steps`` counts the cut points of the feature that lie on the way, the last one included.
-    """
+    """The least change of one feature for which the rule plays another action, ``steps`` of its cut points away."""
 
     feature: str
     words: str
@@ -203,7 +192,6 @@ class Why:
         return tuple(action for action, more in self.rivals.items() if more <= self.chance)
 
     def __str__(self) -> str:
-        """Return the reasons in a few lines."""
         reasons = {
             "rule": f"the rule plays {self.rule} here",
             "majority": f"most of the weight is on policies that play it here, and the best policy plays {self.rule}",
@@ -252,7 +240,6 @@ def explained(made: Any, rounds: Any, reader: ContextReader, names: Sequence[Any
 def _change(
     policy: Any, reader: ContextReader, names: Sequence[Any], features: Sequence[Value], i: int, played: int, known: Any
 ) -> FeatureChange | None:
-    """Return the nearest value of one feature for which the rule plays another action."""
     name = reader.names[i] if reader.names else f"x{i}"
     tried = sorted(_candidates(policy, reader, features, i, known), key=lambda candidate: candidate[2:])
     if not tried:

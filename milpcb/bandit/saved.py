@@ -1,7 +1,4 @@
-"""The parts of a bandit, and how they are kept: files, copies, forks.
-
-A file is replaced as a whole, and has a checksum; loading it imports registered parts only.
-"""
+"""The parts of a bandit, and how they are kept: files, copies, forks."""
 
 import os
 import stat
@@ -39,7 +36,6 @@ def sealed(state: Mapping[str, Any]) -> bytes:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    """Return a part of a state that is written by its fields; raises TypeError on anything else."""
     if isinstance(value, (Decision, Open, Override)):
         return vars(value)
     raise TypeError(f"{shown(value)} is of type {type(value).__name__}")
@@ -52,11 +48,7 @@ def as_path(path: Any) -> Path:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write what ``sealed`` returned; readers see the old file or the new one, whole. Raises InputError.
-
-    Only a plain file is replaced: a pipe, a device or a link would be lost to those who use it. What earlier saves to
-    the path left that were stopped is removed.
-    """
+    """Write what ``sealed`` returned, in place of a plain file or none; raises InputError."""
     if len(content) > gate.MOST_BYTES:
         raise InputError(
             f"cannot write {path}: it would have {spaced(len(content) / 2**20, '.0f')} MB, and load reads "
@@ -150,9 +142,9 @@ class BanditParts:
     def save(self, path: str | Path) -> None:
         """Write everything to a JSON file, from which ``load`` goes on, with draws of its own; replaces an old one.
 
-        Readers see the old file or the new one, whole, whatever threads and processes save at the same time; while it
-        is written, decisions are made. The file holds the key by which decisions are recognised: who reads it can forge
-        them. Raises InputError where it cannot be written, or would be larger than ``load`` reads (1 GB).
+        Readers see the old file or the new one, whole; while it is written, decisions are made. The file holds the key
+        by which decisions are recognised: who reads it can forge them. Raises InputError where it cannot be written, or
+        would be larger than ``load`` reads (1 GB).
         """
         with self._saving:  # files replace each other in the order of their states, and nobody waits for the disk
             write(as_path(path), self._content())
@@ -201,7 +193,6 @@ class BanditParts:
         self._log: list[list[Any]] | None = [] if settings["keep_log"] else None  # see checked_log
 
     def _begin(self, known: tuple[Floats | None, Sequence[Any]]) -> None:
-        """Open the oracle on known contexts (m, d) under rules, or without contexts; make the learner."""
         self._rounds = DecisionRounds(self._settings, self._reader, self._names, self._constraints, known)
         self.lock = RLock()
         _every.add(self)  # not before: a fork asks for all of it
@@ -233,7 +224,6 @@ class BanditParts:
         return self._policies, files.unsealed(self._content()) or {}
 
     def __setstate__(self, kept: tuple[PolicyClass, Mapping[str, Any]]) -> None:
-        """Take up a state on a bandit that is not made; raises MilpcbError, and the errors of data of another shape."""
         policies, state = kept
         constraints = [of_document(document) for document in state["constraints"]]
         self._set_up(policies, dict(state["settings"]), Scale.restored(state["scale"]), state["values"], constraints)

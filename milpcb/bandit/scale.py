@@ -66,7 +66,6 @@ COSTS, REWARDS = Scale(0.0, 1.0), Scale(1.0, 0.0)  # where nothing else is given
 
 
 def _part(scale: Scale, name: str, given: Any) -> float:
-    """Return how far from the best to the worst end of a scale a cost or reward is; raises InputError."""
     if scale.rewards != (name == "reward"):
         raise InputError("this bandit was made with a cost_range: learn costs, as in learn(decision, cost=...)")
     least, most = sorted(scale)
@@ -76,7 +75,6 @@ def _part(scale: Scale, name: str, given: Any) -> float:
 
 
 def _number(name: str, value: Any) -> Any:
-    """Return a number of any type as one of Python's, True as 1; raises InputError on all else, with its type."""
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, Decimal) and not value.is_nan():

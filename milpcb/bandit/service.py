@@ -28,9 +28,8 @@ class Bandit(BanditAnswers):
 
     Contexts need not be known in advance: memory grows with the number of contexts that lie between different cut
     points, not with the number of decisions. Costs may arrive late and in any order where the learner is ``delayed``
-    (``exp4``, ``fixed_share``, ``uniform``); with the others each decision must be learnt before the next. Constraints,
-    late costs, and the draws of bandits that are loaded, copied or forked are explained in milpcb/README.md, "Decisions
-    one by one". All methods may be called from several threads: one lock makes them take turns.
+    (``exp4``, ``fixed_share``, ``uniform``); with the others each decision must be learnt before the next. All methods
+    may be called from several threads. See "Decisions one by one" in milpcb/README.md, and milpcb/bandit/README.md.
 
     Parameters
     ----------
@@ -40,21 +39,18 @@ class Bandit(BanditAnswers):
     horizon : number of decisions, for learners that need to know it
     contexts : all contexts that can occur (m, d), None where they arrive
     oracle : kind of the oracle, or its options, as in ``{"kind": "milp", "solver": "highs"}``
-    cost_range : least and greatest cost; the learner sees (cost - least) / (greatest - least), and certificates are in
-        its unit. Where it is None costs lie in [0, 1]
-    reward_range : least and greatest reward, where rewards are learnt; the cost is (greatest - reward) / (greatest -
-        least). Where it is None rewards lie in [0, 1], and the first one that is learnt makes it (0, 1)
+    cost_range : least and greatest cost, [0, 1] where it is None; certificates are in the unit (cost - least) /
+        (greatest - least) that the learner sees
+    reward_range : the same of rewards, where the cost is (greatest - reward) / (greatest - least)
     keep_log : whether the decisions learnt are kept, for ``log()``; memory then grows with their number
-    constraints : what policies must keep, by the names of actions and features: milpcb.share_at_most, mean_at_most,
-        parity, never, always, one of them or several. A context by names may have more than the features for them
+    constraints : one or several of milpcb.share_at_most, mean_at_most, parity, never, always. A context by names may
+        have more than the features for them
     values : of features that hold strings, or may be missing: the strings, and None for missing, as in
         ``{"region": ["north", "south"], "income": [None]}``. Codes, and strings that constraints read, are declared too
     missing : marks of missing values, as in ``["NA", -999]``, which are read as None, in exports of the policy too
     baseline : what is done today, an action or a policy of milpcb: with probability ``confidence``, at every moment,
-        all decisions so far cost at most (1 + ``loss``) times what it would have; see milpcb.learners.Conservative
-    loss, confidence : those of the baseline
-    groups : conditions on contexts, such as "region = north", that costs, rates of actions and certificates are wanted
-        for while it runs: see ``by_group``
+        all decisions so far cost at most (1 + ``loss``) times its cost; see milpcb.learners.Conservative
+    groups : conditions on contexts, such as "region = north": see ``by_group``
     options : those of the learner, as ``rate="certified"`` of "exp4"; ``milpcb list exp4`` explains them
 
     Raises
@@ -121,8 +117,7 @@ class Bandit(BanditAnswers):
     def from_log(cls, policies: PolicyClass, log: Log, learner: str = "exp4", **options: Any) -> Self:
         """Return a bandit that begins with the rounds of a log (milpcb.offline.read_log); ``options`` as for any other.
 
-        They count as decisions learnt, drawn with the probabilities that the log gives, at least of what was done;
-        certificates hold if actions were drawn so given all rows before. There is no ``guarantee()``.
+        Certificates hold if actions were drawn with the probabilities of the log, given all rows before.
 
         Raises InputError on a log without probabilities, or with estimates, where the learner takes costs in order, and
         with a baseline; what reading contexts raises; UnknownNameError on an action that the class has not.
@@ -143,8 +138,8 @@ class Bandit(BanditAnswers):
     def act(self, context: Any = None, *, available: Any = None) -> Decision:
         """Return the decision for one context: (d,) values, a mapping by feature names, or a data frame of one row.
 
-        A class without features, of ``thresholds=[]``, needs no context. Only actions are played that the list
-        ``available`` names, all where it is None. In place of another the first that is available is played.
+        A class without features, of ``thresholds=[]``, needs no context. Only actions of the list ``available`` are
+        played, all where it is None; in place of another one the first of the class that is available.
 
         Raises InputError on a context that cannot be read, or is unknown where contexts were given in advance, and
         InfeasibleError where no policy keeps the constraints any more; no decision is made then.
@@ -154,14 +149,10 @@ class Bandit(BanditAnswers):
             return self._rounds.act(read, available)
 
     def add_action(self, name: str | int) -> None:
-        """Add an action that the class had not so far, as its last one; all that is known is kept.
+        """Add a last action, by a new name, or the next number; all that is known is kept.
 
-        In the decisions so far it stands for the first action; there is no ``bound()`` and no ``guarantee()`` any more.
-        Constraints treat it as any action that they do not name. See milpcb/bandit/README.md.
-
-        A class whose actions have no names gets the next number. Raises InputError on a name that there is, for classes
-        without ``n_actions``, for learners other than ``exp4`` and ``uniform``, and where constraints are on contexts
-        given in advance. Nothing is changed then.
+        Raises InputError on a name that there is, for classes without ``n_actions``, for learners other than ``exp4``
+        and ``uniform``, and where constraints are on contexts given in advance; nothing is changed then.
         """
         with self.lock:
             policies = made.with_action(self._policies, name)
@@ -175,9 +166,8 @@ class Bandit(BanditAnswers):
         """Take in what a decision cost, or the reward it earned, within its range; each decision once.
 
         ``decision`` is the decision, its id, or what it was stored as; one that was made after the file was saved is
-        taken whole, if the learner takes costs late. Raises InputError on anything else; nothing is learnt then. Where
-        the learner itself fails, as by OracleInexact if an oracle is stopped before its proof, the decision is given
-        up.
+        taken whole, if the learner takes costs late. Raises InputError on anything else; nothing is learnt then. What
+        the learner raises, such as OracleInexact, ends the decision as ``give_up`` does.
         """
         with self.lock:
             paid = self._scale.paid(cost, reward)
@@ -190,10 +180,7 @@ class Bandit(BanditAnswers):
                 self._log.append([list(made.context), action, paid, list(made.probabilities), floor])
 
     def override(self, decision: Any, action: str | int, *, by: str, reason: str = "") -> None:
-        """Take in that a person, ``by``, played another ``action`` than a decision was; its cost is learnt as any cost.
-
-        ``decision`` is given as ``learn`` takes it, before its cost is. What that means for certificates, statement,
-        promise, guarantee and log is explained in milpcb/bandit/people.md.
+        """Take in that a person, ``by``, played another ``action``, whose cost is learnt next: see people.md.
 
         Raises InputError on what ``learn`` refuses, on the action that the decision was, and UnknownNameError on none.
         """
@@ -201,11 +188,9 @@ class Bandit(BanditAnswers):
             self._rounds.override(decision, action, by, reason)
 
     def give_up(self, decision: Any = None, *, older_than: timedelta | None = None) -> int:
-        """Give up a decision whose cost will never be known, or all open ones made ``older_than`` ago or before.
+        """Give up a decision whose cost will never be known, or all made at least ``older_than`` ago; return how many.
 
-        Returns how many are given up. Nothing is learnt of them, and learners that take costs in order go on. What is
-        certain of the others is explained in milpcb/bandit/README.md. Raises InputError on what ``learn`` refuses, and
-        unless one of the two is given.
+        Raises InputError on what ``learn`` refuses, and unless one of the two is given.
         """
         if (decision is None) == (older_than is None):
             raise InputError(
