@@ -56,11 +56,10 @@ def solve(
     Further options are those of the policy class, e.g. --depth 2 --thresholds 3.
     """
     from milpcb.data.tables import read_table, remarks
-    from milpcb.solvers import solver_name
 
     kind, solver = asked["kind"], asked["solver"]
     if solver is not None:
-        registry.target("solver", solver_name(solver).partition(":")[0])
+        registry.target("solver", solver.partition(":")[0])
     for target in targets:
         check_ending(target, ENDINGS)
     if near is not None:

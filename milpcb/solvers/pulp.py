@@ -34,17 +34,6 @@ STATUS = {
 }
 OUT_OF_TIME = pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound
 
-# Where one command brings a solver to where PuLP finds it.
-INSTALL = {
-    "COIN_CMD": "apt install coinor-cbc",
-    "CyLP": "pip install cylp",
-    "GLPK_CMD": "apt install glpk-utils",
-    "HiGHS_CMD": "conda install highs",
-    "MOSEK": "pip install Mosek",
-    "PYGLPK": "pip install glpk",
-    "SCIP_CMD": "conda install scip",
-}
-
 # The files that solvers would take settings from, if they lay in the current folder, also according to
 # https://www.ibm.com/docs/en/icos/22.2.0?topic=cplex-saving-parameter-specification-file and
 # https://scipopt.org/doc/html/scipshell_8c.php
@@ -80,8 +69,7 @@ class Pulp:
             raise UnknownNameError("PuLP solver", argument, known)
         check_folder(f"pulp:{argument}", READS.get(argument, ()))
         if not _available(argument):
-            how = INSTALL.get(argument, "install that solver where PuLP finds it")
-            raise SolverMissingError(f"PuLP finds no {argument} here: {how}, or use highs or pulp:PULP_CBC_CMD")
+            raise SolverMissingError(f"PuLP finds no {argument} here: install it, or use highs or pulp:PULP_CBC_CMD")
         self._name = argument
 
     def open(self, program: Program, *, relax: bool = False) -> PulpSession:

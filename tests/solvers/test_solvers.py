@@ -21,7 +21,7 @@ from milpcb import open_oracle
 from milpcb.errors import InputError, SolverFailedError, SolverLicenceError, SolverMissingError, UnknownNameError
 from milpcb.plugins import registry
 from milpcb.program import Program, ProgramBuilder
-from milpcb.solvers import ALIASES, describe_all, load_solver, solver_name
+from milpcb.solvers import describe_all, load_solver
 from milpcb.solvers.guards import one_line
 from milpcb.solvers.scip import Scip
 from milpcb.testing.solvers import known_problems
@@ -281,9 +281,7 @@ def test_a_reached_gap_is_a_proof(solver: str) -> None:
     [
         ("higs", UnknownNameError, "did you mean 'highs'"),
         ("highs:4", InputError, "takes no argument"),
-        ("scip:4", InputError, "takes no argument"),
-        ("Gurobi:4", InputError, "takes no argument"),
-        ("gurob", UnknownNameError, "did you mean 'gurobi'"),
+        ("GUROBI", UnknownNameError, "did you mean 'gurobi'"),
         ("scipy:milp", InputError, "takes no argument"),
         ("pulp", InputError, "pulp:PULP_CBC_CMD"),
         ("pulp:PULP_CBC_CDM", UnknownNameError, "did you mean 'PULP_CBC_CMD'"),
@@ -294,39 +292,13 @@ def test_a_wrong_solver_name_is_explained(spec: str, error: type[Exception], fra
     refused(lambda: load_solver(spec), fragment, error=error)
 
 
-NAMES = {
-    "gurobi": ["GUROBI", "grb", "gurobipy"],
-    "cplex": ["Cplex", "CPLEX_PY"],
-    "xpress": ["XPRESS_PY"],
-    "copt": ["coptpy"],
-    "highs": ["HiGHS", "highspy"],
-    "pulp:PULP_CBC_CMD": ["cbc", "PULP_CBC_CMD"],
-    "pulp:GLPK_CMD": ["glpk", "PuLP:GLPK_CMD", "pulp:GLPK_CMD"],
-    "higs": ["higs"],
-}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_names_that_people_try_are_understood(name: str) -> None:
-    """The name of a solver elsewhere leads to it; a name that no solver has is left as it is."""
-    assert {solver_name(written) for written in NAMES[name]} == {name}
-
-
-def test_every_alias_leads_to_a_solver() -> None:
-    """Aliases are no names of solvers, and what they stand for are: a registered one, or one that PuLP knows."""
-    known = {info.name for info in describe_all()}
-    assert set(ALIASES.values()) <= known
-    assert not set(ALIASES) & known
-    assert all(alias == alias.lower() for alias in ALIASES)
-
-
 def test_a_missing_solver_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A solver that PuLP does not find is listed so, and refused by any name with the command that installs it."""
+    """A solver that PuLP does not find is listed so, and refused by its name."""
     monkeypatch.setattr("milpcb.solvers.pulp._available", lambda _name: False)
     missing = {info.name: info.missing for info in describe_all() if info.name.startswith("pulp:")}
     assert set(missing.values()) == {"not found by PuLP"}
-    for name, words in [("glpk", "GLPK_CMD here: apt install glpk-utils"), *((name, "install") for name in missing)]:
-        refused(lambda name=name: load_solver(name), words, error=SolverMissingError)
+    for name in missing:
+        refused(lambda name=name: load_solver(name), "install", error=SolverMissingError)
 
 
 @pytest.mark.parametrize(("solver", "package"), PACKAGES.items())
