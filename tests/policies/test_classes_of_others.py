@@ -12,7 +12,7 @@ from milpcb.experiments.study.worlds import build_policies
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols import Opened, PolicyClass, Search
 from policies import FiniteClass
-from policies.listed.policy_class import OpenedList
+from policies.listed import OpenedList
 
 CONTEXTS = np.array([[0.0], [1.0]])
 

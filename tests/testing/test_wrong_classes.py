@@ -9,7 +9,7 @@ from milpcb.protocols import Objective
 from milpcb.testing.instances import Instance
 from policies import ThresholdRules
 from policies.paths.policy_class import PathEncoding
-from policies.thresholds.policy_class import OpenedThresholds
+from policies.thresholds import OpenedThresholds
 
 
 def thresholds_with(**instead):
