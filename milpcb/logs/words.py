@@ -138,7 +138,7 @@ def _nothing(found: Findings) -> str:
             "rows in memory."
         )
     if not found.kept_surely:
-        few = [guard.name for guard in found.guards if not guard.enough_events]
+        few = list(dict.fromkeys(guard.asked for guard in found.guards if not guard.enough_events))
         return f"So nothing is recommended here: for {' and '.join(few)}, more rows are needed."
     if all(guard.kept_by(found.reference) for guard in found.guards):
         return ""

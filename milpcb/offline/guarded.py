@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import combinations
 from math import ceil, floor
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.constraints.by_names import groups as rows_by_value
 from milpcb.core.checks import ROUNDING, check_confidence, real, several, whole, whole_array
 from milpcb.core.decimals import percent, spaced
-from milpcb.data.actions import own_names, places
+from milpcb.data.actions import own_names, place
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError
 from milpcb.offline.band import Process
@@ -44,25 +43,21 @@ from milpcb.rng import check_seed, child
 from milpcb.types import Floats, Ints
 
 IN_UNITS = "finite, in the unit of the outcome"
-THAN = (
-    "actions, one for each row of the second outcome, such as policy.predict_names(X); or give a number, an action, or "
-    "None for what was done"
-)
+MOST_GROUPS = 20  # of a limit that is kept in each
 
 
 @dataclass(frozen=True, eq=False)
 class NoWorseThan:
     """The limit that a second outcome is, in the population, no worse than something, with confidence.
 
-    What is found under it keeps it in at least the share ``confidence`` of all logs, as the number of rows grows,
-    although it is chosen by the same rows. Give it to an estimator among ``constraints``, or take ``rule(policies,
-    contexts)`` for ``milpcb.open_oracle``. Where nothing is shown to keep it, there is an InfeasibleError: then a
-    policy that is compared with is itself the answer, if it is one of the class.
+    A policy that is found under it keeps it in at least the share ``confidence`` of all logs, as the number of rows
+    grows, although it is chosen by the same rows. It is one of the ``constraints`` of an estimator; ``rule(policies,
+    contexts)`` is for ``milpcb.open_oracle``. Where no policy is shown to keep it, there is an InfeasibleError.
 
     Parameters
     ----------
-    than : a number, in the unit of the outcome; the name of an action, for giving it to everybody; a list of actions
-        (n,), such as those that a policy plays; None for what was done
+    than : a number, in the unit of the outcome; the name of an action, for giving it to everybody; None for what was
+        done
     outcome : the scores of the second outcome, of the same rows in the same order; their sign is that of the log
     confidence : how often the limit is kept
     margin : by how much it may be worse, in the unit of the outcome; below 0 it must be better
@@ -90,14 +85,10 @@ class NoWorseThan:
         share = check_confidence(self.confidence)
         real("margin", self.margin, IN_UNITS, lambda _margin: True)
         whole("draws", self.draws, ceil(share / (1 - share) - ROUNDING))
-        if self._number is not None:
-            real("than of no_worse_than", self.than, IN_UNITS, lambda _than: True)
-        elif self.than is not None:
+        if isinstance(self.than, str):
             self.labels(self.outcome.actions)
-
-    @property
-    def _number(self) -> float | None:
-        return float(self.than) if isinstance(self.than, Real) and not isinstance(self.than, bool) else None
+        elif self.than is not None:
+            real("than of no_worse_than, where it is no action,", self.than, IN_UNITS, lambda _than: True)
 
     def rule(self, policies: PolicyClass | Opened, contexts: Any, actions: Sequence[str] = ()) -> LabelConstraint:
         """Return the side constraint on the n rows that policies keep which are shown to keep the limit.
@@ -110,7 +101,7 @@ class NoWorseThan:
         rng, outcome = child(self.seed, "offline", "no worse"), self.outcome.by(actions or own_names(policies))
         process = Process.of(question, outcome, self.base(), rng)
         reach = process.reach(self.draws, self.confidence, rng)
-        return LabelConstraint(-process.floor(), self.margin - reach, self.name)
+        return LabelConstraint(-process.floor(), self.margin - reach, self.asked)
 
     def on_rows(self, contexts: Any, actions: Sequence[str] = ()) -> LabelConstraint:
         """Return the naive constraint, that estimates on the rows keep the limit: wider, and without confidence.
@@ -120,55 +111,40 @@ class NoWorseThan:
         self.check_rows(len(contexts))
         shares = self.outcome.weight / self.outcome.weight.sum()
         own = shares[:, None] * (self.outcome.gains[:, self.outcome.columns(actions)] - self.base()[:, None])
-        return LabelConstraint(-own, self.margin, self.name)
+        return LabelConstraint(-own, self.margin, self.asked)
 
     def base(self) -> Floats:
         """Return what is compared with in each row (n,), its sign turned so that larger is better."""
-        sign, rows = self.outcome.sign, np.arange(len(self.outcome.table))
+        scores, labels = self.outcome, self.labels(self.outcome.actions)
         if self.than is None:
-            return np.asarray(sign * self.outcome.logged)
-        labels = self.labels(self.outcome.actions)
+            return np.asarray(scores.sign * scores.logged)
         if labels is None:
-            return np.full(len(rows), sign * float(self.than))
-        if self.outcome.unseen is not None and self.outcome.unseen[rows, labels].any():
+            return np.full(len(scores.table), scores.sign * float(self.than))
+        if scores.unseen is not None and scores.unseen[:, labels[0]].any():
             raise InputError(
                 f"it is not known what {self._other} gives of {self.what}, as the log has no rows of it somewhere; "
                 "compare with what was done (None, or today), or with a number"
             )
-        return np.asarray(self.outcome.gains[rows, labels])
+        return np.asarray(scores.gains[:, labels[0]])
 
     def labels(self, actions: Sequence[str]) -> Ints | None:
-        """Return which of ``actions`` is compared with in each row (n,); None where a number or what was done is.
-
-        Numbers are places among the actions of the second outcome.
-        """
-        if self.than is None or self._number is not None:
+        """Return which of ``actions`` is compared with, the same in each row (n,); None where no action is."""
+        if not isinstance(self.than, str):
             return None
-        every = [self.than] * len(self.outcome.table) if isinstance(self.than, str) else self.than
-        listed = several("than of no_worse_than", every, object, THAN)
-        found = places("action of no_worse_than", listed, self.outcome.actions)
-        self.check_rows(len(found))
-        return np.asarray(np.argsort(self.outcome.columns(actions))[found])
+        own = place("action of no_worse_than", self.than, self.outcome.actions)
+        return np.full(len(self.outcome.table), np.argsort(self.outcome.columns(actions))[own])
 
     def take(self, rows: Ints) -> NoWorseThan:
         """Return the limit on some of the rows."""
-        one = self.than is None or self._number is not None or isinstance(self.than, str)
-        return replace(self, than=self.than if one else np.asarray(self.than)[rows], outcome=self.outcome.take(rows))
-
-    @property
-    def name(self) -> str:
-        """Limit in words."""
-        return self._in_words(f" where {self.by} = {self.group}" if self.by else "", "", "")
+        return replace(self, outcome=self.outcome.take(rows))
 
     @property
     def asked(self) -> str:
         """Limit in words, the same for all groups."""
-        return self._in_words("", f" for each {self.by}", " each") if self.by else self.name
-
-    def _in_words(self, where: str, groups: str, each: str) -> str:
         worse = f"at most {self.margin:g} worse" if self.margin > 0 else "no worse"
         worse = f"at least {-self.margin:g} better" if self.margin < 0 else worse
-        return f"{self.what}{where} {worse} than {self._other}{groups}, {self.sure}{each}"
+        groups, each = (f" for each {self.by}", " each") if self.by else ("", "")
+        return f"{self.what} {worse} than {self._other}{groups}, {self.sure}{each}"
 
     @property
     def sure(self) -> str:
@@ -177,14 +153,13 @@ class NoWorseThan:
 
     @property
     def _other(self) -> str:
-        if isinstance(self.than, str):
-            return f"always '{self.than}'"
-        other = "another policy" if self._number is None else f"{self.than:g}"
-        return "what was done" if self.than is None else other
+        if self.than is None:
+            return "what was done"
+        return f"always '{self.than}'" if isinstance(self.than, str) else f"{self.than:g}"
 
     @property
     def enough_events(self) -> bool:
-        """Whether enough events of the second outcome are there for the confidence to hold, as 25 are asked for.
+        """Whether the second outcome has the 25 events that its confidence needs, see milpcb.offline.diagnostics.
 
         They are counted by fourth moments, as (sum d^2)^2 / sum d^4: rare losses under both of two actions cancel in
         the skewness of their difference, and are few nevertheless; a loss that never occurred is no event.
@@ -192,7 +167,7 @@ class NoWorseThan:
         known, scores = self.outcome.diagnostics, self.outcome
         own = scores.weight[:, None] * (scores.table - scores.weight @ scores.table / scores.weight.sum())
         numbers, events = [np.bincount(scores.log.members, column) for column in own.T], known.value_events
-        if self._number is None:
+        if self.than is None or isinstance(self.than, str):
             numbers, events = [one - other for one, other in combinations(numbers, 2)], known.events
         squares = [np.square(d / (np.abs(d).max() or 1.0)) for d in numbers]
         return min(events, *(float(d.sum() ** 2 / (d @ d)) if d.any() else 0.0 for d in squares)) > EVENTS
@@ -269,9 +244,6 @@ class LowerEnds:
         scores, rng = scores_on(question, self.scores), child(self.seed, "offline", "guaranteed")
         base = matching(self.reference, scores).played(scores.gains)
         return Process.of(question, scores, base, rng), rng
-
-
-MOST_GROUPS = 20  # of a limit that is kept in each
 
 
 def no_worse_for_each(

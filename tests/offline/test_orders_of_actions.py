@@ -29,14 +29,14 @@ def trial(n=800):
     return age[:, None].astype(float), np.array(["wait", "treat"])[treated], healed, harmed
 
 
-def test_a_list_of_numbers_that_is_compared_with_has_the_second_outcomes_places():
-    """0 is the first action of the second outcome, wherever the estimator has it."""
+def test_an_action_that_is_compared_with_is_found_by_its_name():
+    """Wherever the second outcome and the estimator have it: its own column of the limit is 0."""
     X, done, _, harmed = trial()
     second = scores(read_log(X, done, cost=harmed, propensity=[0.5, 0.5], actions=["wait", "treat"]), "snips")
-    rule = no_worse_than(np.zeros(len(X), dtype=int), outcome=second, draws=20)
+    rule = no_worse_than("wait", outcome=second, draws=20)
     assert rule.labels(("treat", "wait")).tolist() == [1] * len(X)
-    named = no_worse_than("wait", outcome=second, draws=20)
-    assert rule.on_rows(X, ("treat", "wait")).weights.tolist() == named.on_rows(X, ("treat", "wait")).weights.tolist()
+    assert rule.on_rows(X, ("treat", "wait")).weights.any(axis=0).tolist() == [True, False]
+    assert rule.on_rows(X).weights.any(axis=0).tolist() == [False, True]
 
 
 @pytest.fixture

@@ -158,8 +158,7 @@ OF_VALUES: list[Case] = [
     (lambda: plan(STUMPS, Design(2, 3, 0.1, 0.5), 0.1), "2 actions"),
 ]
 OF_LIMITS: list[Case] = [
-    *((lambda than=than: no_worse_than(than, outcome=SCORES), "than") for than in (float("nan"), float("inf"), True)),
-    (lambda: fitted(constraints=[no_worse_than(fitted().policy_, outcome=SCORES)]), "predict_names"),
+    *((lambda than=than: no_worse_than(than, outcome=SCORES), "than") for than in (float("nan"), True, ["0"] * N)),
     (lambda: no_worse_than("0", outcome=SCORES).rule(TREES, X[:10]), f"{N} rows, there are 10"),
     *(
         (
