@@ -138,7 +138,7 @@ def front_section(found: Findings, question: Question, progress: Tick) -> PageSe
     weight = scores.weight.sum()
     tables = scores.costs / weight, second.costs / weight
     try:
-        front = pareto(question, *tables, most=MOST_POINTS, corners=True, progress=progress)
+        front = pareto(question, *tables, most=MOST_POINTS, progress=progress)
     except InputError as error:
         raise InputError(f"--front '{text}': {error}; take fewer --thresholds, or less --depth") from error
     signs = [-1.0 if each.maximise else 1.0 for each in (scores, second)]

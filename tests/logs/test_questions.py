@@ -20,9 +20,8 @@ from milpcb.logs.sections import PageSection, rule_text
 from milpcb.logs.source import Columns, make_source, numbered
 from milpcb.logs.what_if import columns_read, restriction_of, usual_restrictions, what_if
 from milpcb.offline import best_reference
-from milpcb.offline.restrictions import Question, gain_band, pareto
+from milpcb.offline.restrictions import gain_band
 from milpcb.oracles import open_oracle
-from policies import DecisionTrees
 from tests.learned import people
 from tests.refused import refused
 
@@ -175,29 +174,6 @@ def test_many_rows_are_looked_at_in_part(fitted, monkeypatch):
 
 
 # ------------------------------------------------------------------- curves
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_corners_are_the_supported_points_that_are_no_mere_sums(seed):
-    """Of the exact front those that no two others have on or below their segment."""
-    draw = np.random.default_rng(seed)
-    X = draw.integers(0, 3, (10, 2)).astype(float)
-    a, b = draw.integers(0, 9, (2, 10, 2)).astype(float)
-    question = Question(DecisionTrees(2, depth=2), X)
-    every = [(point.a, point.b) for point in pareto(question, a, b) if point.supported]
-    corners = [
-        point
-        for point in every
-        if all(
-            (one[1] - other[1]) * (point[0] - one[0]) + (other[0] - one[0]) * (point[1] - one[1]) < 0
-            for one in every
-            for other in every
-            if one[0] < point[0] < other[0]
-        )
-    ]
-    found = [(point.a, point.b) for point in pareto(question, a, b, corners=True)]
-    assert set(corners) <= set(found) <= set(every)
-    assert found == sorted(found)
 
 
 def test_each_budget_is_learnt_and_valued_on_other_rows():

@@ -87,7 +87,6 @@ def test_a_front_of_one_point_and_of_too_many(rows):
     question = Question(DecisionTrees(2, depth=2), X)
     (point,) = pareto(question, costs, costs)
     assert point.a == point.b == question.best(costs).value
-    assert point.supported
     with pytest.raises(InputError, match="more than 1 points"):
         pareto(question, costs, costs[:, ::-1], most=1)
 

@@ -182,8 +182,7 @@ def prices_and_fronts() -> Iterator[Case]:
         rows=NO_NUMBERS | wrong(table=np.ones((N, 2)), numbers=np.arange(N)))  # fmt: skip
     question = restricting.Question(TREES, X)
     front = {"question": question, "costs_a": INTEGERS, "costs_b": INTEGERS[:, ::-1]}
-    yield from calls("pareto", restricting.pareto, front, "question costs_a costs_b most",
-        corners=wrong(text="all", number=2, none=None))  # fmt: skip
+    yield from calls("pareto", restricting.pareto, front, "question costs_a costs_b most")
     given = {"question": question, "scores": scored(), "reference": reference(), "draws": 20}
     yield from calls("gain_band", restricting.gain_band, given, "question scores reference level draws seed")
     banded = {"question": question, "costs": INTEGERS, "restrictions": one["restrictions"]}

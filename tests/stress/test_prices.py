@@ -123,32 +123,27 @@ def compared(number: int) -> list[str]:
         found = prices(question, a, [restriction])[0]
         if not (found.price == wanted or abs(found.price - wanted) < 1e-6):
             wrong.append(f"{number} {name} {restriction.name}: {found.price} for {wanted}")
-    wanted_front = front(totals)
-    found_front = [(round(point.a), round(point.b), point.supported) for point in pareto(question, a, b)]
-    if found_front != wanted_front:
-        wrong.append(f"{number} {name} front: {found_front} for {wanted_front}")
+    found = [(round(point.a), round(point.b)) for point in pareto(question, a, b)]
+    corners, supported = (_supported(totals, strictly=strictly) for strictly in (True, False))
+    if not set(corners) <= set(found) <= set(supported) or found != sorted(found):
+        wrong.append(f"{number} {name} front: {found} for {corners}")
     return wrong
 
 
-def front(totals: Floats) -> list[tuple[int, int, bool]]:
-    """Return the points (a, b) that no other betters, and whether a weighted sum has them as a vertex or on an edge."""
-    points = sorted({(int(a), int(b)) for a, b in totals.T.tolist()})
-    best: list[tuple[int, int]] = []
-    for point in points:
+def _supported(totals: Floats, *, strictly: bool) -> list[tuple[int, int]]:
+    """Return the totals (a, b) that no other betters, and that no two others have a segment below, or through."""
+    best, below = list[tuple[int, int]](), 0 if strictly else 1
+    for point in sorted({(int(a), int(b)) for a, b in totals.T.tolist()}):
         if not best or point[1] < best[-1][1]:
             best.append(point)
-    return [(*point, _is_supported(point, best)) for point in best]
-
-
-def _is_supported(point: tuple[int, int], best: list[tuple[int, int]]) -> bool:
-    """Return whether no two other points have a segment strictly below the point."""
-    left = [other for other in best if other[0] < point[0]]
-    right = [other for other in best if other[0] > point[0]]
-    return all(
-        (one[1] - other[1]) * (point[0] - one[0]) + (other[0] - one[0]) * (point[1] - one[1]) <= 0
-        for one in left
-        for other in right
-    )
+    return [
+        point
+        for number, point in enumerate(best)
+        if all(
+            (one[1] - other[1]) * (point[0] - one[0]) + (other[0] - one[0]) * (point[1] - one[1]) < below
+            for one, other in product(best[:number], best[number + 1 :])
+        )
+    ]
 
 
 def intervals(number: int, n: int = 500) -> bool:

@@ -1,22 +1,21 @@
-"""Prices of restrictions, in a table of costs or by a log with intervals, and the Pareto front of two outcomes."""
+"""Prices of restrictions, in a table of costs or by a log with intervals, and the front of two outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain
 from math import fsum
 from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import flag, instance, several, whole
-from milpcb.errors import InputError, OracleInexact
+from milpcb.core.checks import instance, several, whole
+from milpcb.errors import InputError
 from milpcb.offline.band import UPPER, Process, Progress
 from milpcb.offline.question import Best, Question, Restricted, best_or_none, check_question, scores_on
 from milpcb.offline.reference import Reference, matching
-from milpcb.offline.restrictions.restriction import Restriction, Under
+from milpcb.offline.restrictions.restriction import Restriction
 from milpcb.offline.scores import Scores
 from milpcb.rng import child
 from milpcb.types import Floats
@@ -143,37 +142,28 @@ def gain_band(
 
 @dataclass(frozen=True)
 class FrontPoint:
-    """A policy of the front: total costs of both outcomes, and whether some weighting of the two makes it the best."""
+    """A policy that is the best for some weighting of two outcomes, and its total costs ``a`` and ``b``."""
 
     a: float
     b: float
     policy: Any
-    supported: bool
 
 
 def pareto(
-    question: Question,
-    costs_a: Any,
-    costs_b: Any,
-    *,
-    most: int = 1000,
-    corners: bool = False,
-    progress: Progress | None = None,
+    question: Question, costs_a: Any, costs_b: Any, *, most: int = 1000, progress: Progress | None = None
 ) -> list[FrontPoint]:
-    """Return the exact front of two outcomes: totals of which none is bettered without harm to the other.
+    """Return the corners of the front of two outcomes: all totals that are the least for some weighting of the two.
 
-    Supported points come from least weighted sums (Aneja and Nair 1979), the others from least costs of ``a`` with a
-    limit on ``b``. Totals that differ by less than 1e-7 of the largest possible one count as equal.
+    They come from least weighted sums (Aneja and Nair 1979). Any further point of the front lies above the line through
+    two neighbours, and below both in one outcome; ``Under`` with a limit on one outcome finds it. Totals that differ by
+    less than 1e-7 of the largest possible one count as equal.
 
     Parameters
     ----------
     question : the class on n rows
     costs_a, costs_b : (n, K), smaller is better; columns of data frames are matched by name, as in ``prices``
     most : points; where there are more, an InputError
-    corners : the totals alone that are the least for some weighting, all of them: they need no side constraint, so that
-        they are there for logs too, whose front has too many points. Any further point lies above the line through two
-        neighbours, and below both in one outcome
-    progress : called as ``progress(done, done + 1)`` with the number of corners so far
+    progress : called as ``progress(done, done + 1)`` with the number of points so far
 
     Returns
     -------
@@ -181,81 +171,45 @@ def pareto(
         By increasing ``a``, so by decreasing ``b``.
 
     """
-    only, front = flag("corners", corners), _Front(question, costs_a, costs_b, most)
-    points = front.corners(progress)
-    if only:
-        return points
-    found = list[FrontPoint]()
-    for one, other in pairwise(points):
-        found += [one, *front.unsupported(one, other)]
-        front.check(found)
-    return [*found, points[-1]]
+    check_question(question)
+    return _Front(question, costs_a, costs_b).corners(whole("most", most, 1), progress)
 
 
 class _Front:
-    def __init__(self, question: Question, costs_a: Any, costs_b: Any, most: int) -> None:
-        check_question(question)
+    def __init__(self, question: Question, costs_a: Any, costs_b: Any) -> None:
         self._question, self._tables = question, [question.oracle.read_costs(each) for each in (costs_a, costs_b)]
-        self._most = whole("most", most, 1)
         self._close = [1e-7 * (float(np.abs(table).max(axis=1).sum()) or 1.0) for table in self._tables]
 
-    def corners(self, progress: Progress | None) -> list[FrontPoint]:
-        first, last = (self._point(self._question.best(table)) for table in self._tables)
-        if self._same(first, last):
-            return [first]
+    def corners(self, most: int, progress: Progress | None) -> list[FrontPoint]:
+        first, last = (self._point(table) for table in self._tables)
         found = [first]
-        for point in self._between(first, last):
+        if self._same(first, last):
+            return found
+        for point in chain(self._between(first, last), [last]):
             found.append(point)
-            self.check(found)
+            if len(found) > most:
+                raise InputError(f"the front has more than {most} points; give most= or coarser costs")
             if progress is not None:
                 progress(len(found), len(found) + 1)
-        found.append(last)
         if found[1].a - found[0].a <= self._close[0]:  # an end that its neighbour dominates
             found = found[1:]
         return found[:-1] if len(found) > 1 and found[-2].b - found[-1].b <= self._close[1] else found
 
     def _between(self, one: FrontPoint, other: FrontPoint) -> Iterator[FrontPoint]:
-        """Yield the supported points between two."""
         a, b = one.b - other.b, other.a - one.a
-        found = self._point(self._question.best(a * self._tables[0] + b * self._tables[1]))
-        if a * found.a + b * found.b >= a * one.a + b * one.b - self._near(a, b):
+        found = self._point(a * self._tables[0] + b * self._tables[1])
+        if a * (found.a - one.a) + b * (found.b - one.b) >= -(a * self._close[0] + b * self._close[1]):
             return
         if not (self._same(found, one) or self._same(found, other)):
             yield from self._between(one, found)
             yield found
             yield from self._between(found, other)
 
-    def unsupported(self, first: FrontPoint, last: FrontPoint) -> Iterator[FrontPoint]:
-        """Yield the points between two neighbouring supported ones; those on the segment are supported as well."""
-        a, b, one = first.b - last.b, last.a - first.a, first
-        while True:
-            least = self._limited(1, one.b - 2 * self._close[1])
-            if least is None or least.a >= last.a - self._close[0]:
-                return
-            other = self._limited(0, least.a + self._close[0] / 2)
-            if other is None:
-                raise OracleInexact("two queries to the oracle contradict each other; scale the costs")
-            one = other
-            above = a * (one.a - first.a) + b * (one.b - first.b)
-            yield replace(one, supported=above <= self._near(a, b))
-
-    def check(self, found: Sequence[FrontPoint]) -> None:
-        if len(found) > self._most:
-            raise InputError(f"the front has more than {self._most} points; give most= or coarser costs")
-
-    def _near(self, a: float, b: float) -> float:
-        return a * self._close[0] + b * self._close[1]
-
     def _same(self, one: FrontPoint, other: FrontPoint) -> bool:
         return abs(one.a - other.a) <= self._close[0] and abs(one.b - other.b) <= self._close[1]
 
-    def _limited(self, under: int, most: float) -> FrontPoint | None:
-        """Return the point of the least total of one outcome where the other's, number ``under``, is limited."""
-        rule = LabelConstraint(self._tables[under], most, "the other outcome")
-        best = best_or_none(Under((rule,)).of(self._question), self._tables[1 - under])
-        return None if best is None else self._point(best)
-
-    def _point(self, best: Best) -> FrontPoint:
-        labels = np.asarray(best.policy.predict(self._question.rows))
+    def _point(self, costs: Floats) -> FrontPoint:
+        policy = self._question.best(costs).policy
+        labels = np.asarray(policy.predict(self._question.rows))
         a, b = (fsum(table[np.arange(len(labels)), labels]) for table in self._tables)
-        return FrontPoint(a, b, best.policy, supported=True)
+        return FrontPoint(a, b, policy)
