@@ -27,24 +27,15 @@ class Best(NamedTuple):
     policy: FoundPolicy
 
 
-@dataclass(frozen=True, eq=False)
-class Restricted:
-    """Some policies of a class on n rows, by their best one for costs (n, K); where none exists, InfeasibleError."""
-
-    best: Callable[[Floats], Best]
+# Returns the best of some policies for costs (n, K); where there are none, InfeasibleError.
+Search = Callable[[Floats], Best]
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A policy class on n rows, under side constraints.
+    """A class of ``policies`` on n rows, the ``contexts`` (n, d), of which every policy keeps the ``constraints``.
 
-    Parameters
-    ----------
-    policies : the class, a PolicyClass, or one that was opened on the contexts, an Opened
-    contexts : (n, d), as for ``milpcb.open_oracle``
-    constraints : side constraints that every policy keeps
-    kind : "search" or "milp"; a search that cannot hold the constraints is left to a solver
-
+    The arguments are those of ``milpcb.open_oracle``; a search that cannot hold the constraints is left to a solver.
     """
 
     policies: Any
@@ -58,10 +49,10 @@ class Question:
     @cached_property
     def oracle(self) -> Oracle:
         """The oracle, opened when it is first asked."""
-        if not isinstance(self.policies, Opened):
-            instance("policies", self.policies, PolicyClass, "a policy class, as in DecisionTrees(n_actions=2)")
-        kind = choice("kind", self.kind, KINDS)
-        opened = self.policies if isinstance(self.policies, Opened) else open_class(self.policies, self.contexts)
+        opened, kind = self.policies, choice("kind", self.kind, KINDS)
+        if not isinstance(opened, Opened):
+            instance("policies", opened, PolicyClass, "a policy class, as in DecisionTrees(n_actions=2)")
+            opened = open_class(opened, self.contexts)
         needed = {"search", "constraints"} if self.constraints else {"search"}
         kind = kind if kind != "search" or needed <= opened.capabilities else "milp"
         return open_oracle(opened, self.rows, kind=kind, constraints=list(self.constraints))
@@ -77,22 +68,22 @@ class Question:
         return context_array(self.contexts if read else np.asarray(self.policies.read(self.contexts)))
 
     def best(self, costs: Floats) -> Best:
-        """Return the least total cost and a policy; raises OracleInexact where it is not proved."""
+        """Return the proved least total cost and a policy; raises InfeasibleError, OracleInexact."""
         return best_of(self.oracle, costs)
 
 
 def best_of(oracle: Oracle, costs: Floats) -> Best:
-    """Return the proved least total cost and a policy; raises OracleInexact where the oracle could not prove it."""
+    """Return the least total cost and a policy; raises OracleInexact where the oracle found none."""
     answer = oracle.minimise(costs)
     if answer.policy is None:
         raise OracleInexact("the oracle found no policy in time; give it more time")
     return Best(answer.value, answer.policy)
 
 
-def best_or_none(asked: Question | Restricted, costs: Floats) -> Best | None:
+def best_or_none(search: Search, costs: Floats) -> Best | None:
     """Return the best of some policies; None where there are none."""
     try:
-        return asked.best(costs)
+        return search(costs)
     except InfeasibleError:
         return None
 

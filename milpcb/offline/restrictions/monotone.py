@@ -20,7 +20,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import several
 from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, shown
-from milpcb.offline.question import Best, Question, Restricted, explicit
+from milpcb.offline.question import Best, Question, Search, explicit
 from milpcb.offline.restrictions.restriction import Restriction, check_columns
 from milpcb.types import Answer, Floats
 
@@ -224,8 +224,8 @@ class Monotone(Restriction):
     columns: Mapping[int, int]
     name: str = "monotone"
 
-    def of(self, question: Question) -> Restricted:
-        """Return the class under the order."""
+    def of(self, question: Question) -> Search:
+        """See Restriction."""
         known = explicit(question)
         if not isinstance(self.columns, Mapping):
             raise InputError(f"columns must map numbers of columns to 1 or -1, got {shown(self.columns)}")
@@ -246,8 +246,8 @@ class InOrder(Restriction):
     joints: Sequence[Joint]
     name: str = "monotone"
 
-    def of(self, question: Question) -> Restricted:
-        """Return the class under the order."""
+    def of(self, question: Question) -> Search:
+        """See Restriction."""
         known, joints = explicit(question), several("joints", self.joints, Joint, "Joint")
         check_orderable(known.policies)
         if sorted(place for joint in joints for place in joint.places) != list(range(known.rows.shape[1])):
@@ -261,7 +261,7 @@ class InOrder(Restriction):
             answer = order.best(opened, known.constraints, costs)
             return Best(answer.value, answer.policy)
 
-        return Restricted(best)
+        return best
 
 
 def check_orderable(policies: Any) -> None:
