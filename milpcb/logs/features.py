@@ -1,8 +1,4 @@
-"""Which columns of a log a policy may read, and which of them may mean something else than was read.
-
-Row numbers, identifiers and dates are left out, as a rule on them means nothing for the next person; all columns that
-no rule can read for another reason are named in one error.
-"""
+"""Which columns of a log a policy may read, and which of them may mean something else than was read."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,13 +15,12 @@ from milpcb.data.made_columns import MOST_CATEGORIES
 from milpcb.data.spellings import GROUPED, MARKS, odd_numbers, odd_words
 from milpcb.data.tables import ROW_NUMBERS
 from milpcb.errors import InputError, clipped
-from milpcb.logs.read import COMMAS, DATE, among
+from milpcb.logs.read import DATE, among
 from milpcb.types import Floats
 
 PARTS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")  # what separates the words of a name: patient_id, patientID
 IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid"}
 IDENTIFIER = "an identifier"
-CALLED_CHANCE = re.compile(r"propensit|probabilit", re.IGNORECASE)
 MOSTLY = 0.5  # share of the rows from which different strings are taken for an identifier
 WORDS = 3  # of a string, in the mean, from which it is free text
 MANY = 20  # rows below which consecutive numbers are no sign of an identifier
@@ -115,21 +110,18 @@ def _nearly_numbers(column: pl.Series) -> str:
     known = column.drop_nulls().cast(pl.String).value_counts(sort=True)
     values, counts = known[column.name].str.strip_chars(), known["count"]
     plain = values.cast(pl.Float64, strict=False).is_not_null()
-    if values.str.contains(f"^{CODE.pattern}").any() or plain.all():
+    own = ~among(values.str.to_lowercase(), MARKS)  # marks are missing once no other string is there
+    others = values.filter(own & ~plain).to_list()
+    if values.str.contains(f"^{CODE.pattern}").any() or not others:
         return ""
-    own = ~among(values.str.to_lowercase(), MARKS)
-    if own.sum() > 1 and values.filter(own).str.contains(GROUPED).all() and (own & ~plain).any():
-        shown = values.filter(own & ~plain)[0]
-        return f"numbers such as '{shown}', of which the point or comma can be read in two ways: write 1234.5"
+    if own.sum() > 1 and values.filter(own).str.contains(GROUPED).all():
+        return f"numbers such as '{others[0]}', of which the point or comma can be read in two ways: write 1234.5"
     if len(values) > SCALE and (odd := odd_numbers(values)):
         return odd
-    numbers = plain | values.str.contains(COMMAS)
-    others = values.filter(~numbers & own).to_list()  # marks are missing once no other string is there
-    if not others or numbers.sum() <= SCALE or len(others) > FEW or 2 * counts.filter(numbers).sum() < counts.sum():
+    if plain.sum() <= SCALE or len(others) > FEW or 2 * counts.filter(plain).sum() < counts.sum():
         return ""
-    named = [
-        f"'{clipped(each)}' ({_rows(rows)})" for each, rows in zip(others, counts.filter(~numbers & own), strict=True)
-    ]
+    rows = counts.filter(own & ~plain)
+    named = [f"'{clipped(each)}' ({_rows(n)})" for each, n in zip(others, rows, strict=True)]
     return f"numbers but for {listed(named)}; --missing {in_command(','.join(others))} if nothing is known there"
 
 
@@ -177,17 +169,6 @@ def notes_on_left(frame: pl.DataFrame, left: Mapping[str, str], grouped: bool) -
         )
 
 
-def chances(table: pl.DataFrame) -> Iterator[str]:
-    """Yield which features look like the probability of what was done, where no column was named to be it."""
-    for column in table.get_columns():
-        if CALLED_CHANCE.search(column.name) and column.dtype.is_numeric() and column.is_between(0, 1).all():
-            name = in_command(column.name)
-            yield (
-                f"'{clipped(column.name)}' is taken for a feature that a rule may read: if it is the probability of "
-                f"what was done, name it by --propensity {name}, without --randomised, or add --leave-out {name}."
-            )
-
-
 def _rows(n: int) -> str:
     return f"{fixed(n, 0)} row{'s' * (n > 1)}"
 
@@ -195,18 +176,11 @@ def _rows(n: int) -> str:
 def _of_strings(column: pl.Series) -> Iterator[str]:
     found = column.drop_nulls().value_counts()
     values, name = found[column.name], clipped(column.name)
-    numbers = values.cast(pl.Float64, strict=False)
-    codes = values.filter(values.str.contains(f"^{CODE.pattern}"))
-    if len(values) and not numbers.null_count():
-        if len(codes):
-            yield (
-                f"'{name}' is taken for codes and not for numbers, as '{clipped(codes[0])}' begins with 0: rules test "
-                "which string it is."
-            )
-        elif (numbers.is_finite() & (numbers.abs() > MOST)).any():
-            yield f"'{name}' holds integers beyond 2^53, as identifiers are: rules test which string it is."
-        elif len(values) > SCALE:
-            yield f"'{name}' holds numbers that are written as strings: rules test which string it is."
+    numbers, codes = values.cast(pl.Float64, strict=False), values.filter(values.str.contains(f"^{CODE.pattern}"))
+    odd_ones = pl.concat([codes, values.filter(numbers.is_finite() & (numbers.abs() > MOST))])
+    if len(values) and not numbers.null_count() and (len(odd_ones) or len(values) > SCALE):
+        such = clipped([*odd_ones, *values][0])
+        yield f"'{name}' holds strings of digits, such as '{such}', and no numbers: rules test which string it is."
     for value, rows in found.filter(values.str.to_lowercase().is_in(list(MARKS))).iter_rows():
         yield (
             f"'{name}' is '{value}' in {_rows(rows)}, which is read as a string like any other: add --missing "
@@ -238,45 +212,35 @@ def leaks(table: pl.DataFrame, outcome: str, values: Floats) -> Iterator[str]:
     """Yield a warning for each feature from which the outcome, ``values`` (n,), is nearly known."""
     step = -(-len(table) // MOST_RANKED) if len(table) else 1
     for column in table.gather_every(step).get_columns():
-        found, how = _association(column, values[::step])
+        found = _association(column, values[::step])
         if found > ALIKE:
-            name = clipped(column.name)
             yield (
-                f"'{name}' goes with '{outcome}' almost exactly ({how} {found:.3f}): if it is known only afterwards, "
-                "no policy can read it, and the values here are too good; learn without it by --leave-out "
-                f"{in_command(column.name)}"
+                f"'{clipped(column.name)}' goes with '{outcome}' almost exactly ({found:.3f} by ranks): if it is known "
+                "only afterwards, no policy can read it, and the values here are too good; learn without it by "
+                f"--leave-out {in_command(column.name)}"
             )
 
 
-def _association(column: pl.Series, outcome: Floats) -> tuple[float, str]:
-    """Return how well a column predicts the outcome, at most 1, and by which measure."""
-    binary = len(np.unique(outcome)) == 2
+def _association(column: pl.Series, outcome: Floats) -> float:
+    """Return how well a column, or that it is missing, predicts the outcome, at most 1."""
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
         there = np.isfinite(numbers)
-        known = _of_ranks(numbers[there], outcome[there], binary=binary)
-        lost = _of_ranks(there.astype(float), outcome, binary=binary)  # that it is missing may be as good
-        return max(known, lost), "rank AUC" if binary else "rank correlation"
+        return max(_by_ranks(numbers[there], outcome[there]), _by_ranks(there.astype(float), outcome))
     groups = column.cast(pl.String).fill_null("\0missing").rank("dense").to_numpy().astype(np.int64) - 1
     sizes, sums = np.bincount(groups)[groups], np.bincount(groups, outcome)[groups]
     means = np.where(sizes > 1, (sums - outcome) / np.maximum(sizes - 1, 1), outcome.mean())  # of other rows
-    if binary:  # in a large group all rows rank alike: without its own outcome a 1 would rank below a 0
-        return _area(np.where(sizes >= LARGE, sums / sizes, means), outcome == outcome.max()), "rank AUC"
-    return 1 - float(((outcome - means) ** 2).sum()) / max(float(((outcome - outcome.mean()) ** 2).sum()), 1e-300), "R2"
+    return _by_ranks(np.where(sizes >= LARGE, sums / sizes, means), outcome, rising=True)
 
 
-def _of_ranks(numbers: Floats, outcome: Floats, *, binary: bool) -> float:
-    """Return the rank AUC of numbers for a binary outcome, else their rank correlation; 0 where one is constant."""
+def _by_ranks(numbers: Floats, outcome: Floats, *, rising: bool = False) -> float:
+    """Return the rank AUC for a binary outcome, else the rank correlation; 0 where one is constant."""
     if len(numbers) < 3 or np.ptp(numbers) == 0 or np.ptp(outcome) == 0:
         return 0.0
-    if binary:
-        area = _area(numbers, outcome == outcome.max())
-        return max(area, 1 - area)
-    return float(abs(np.corrcoef(rankdata(numbers), rankdata(outcome))[0, 1]))
-
-
-def _area(numbers: Floats, positive: Floats) -> float:
-    """Return the chance that of two rows the positive one has the larger number."""
+    ranks, positive = rankdata(numbers), outcome == outcome.max()
+    if len(np.unique(outcome)) > 2:
+        found = float(np.corrcoef(ranks, rankdata(outcome))[0, 1])
+        return found if rising else abs(found)
     ones = int(positive.sum())
-    ranks = float(rankdata(numbers)[positive].sum())
-    return (ranks - ones * (ones + 1) / 2) / (ones * (len(numbers) - ones))
+    area = (float(ranks[positive].sum()) - ones * (ones + 1) / 2) / (ones * (len(numbers) - ones))
+    return area if rising else max(area, 1 - area)

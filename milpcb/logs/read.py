@@ -1,12 +1,8 @@
-"""The columns of a .csv or .parquet file: numbers, booleans, dates and strings, and what is missing in them.
-
-A mark such as NULL or N/A is missing among numbers, booleans and dates, and a string among strings unless named.
-A number that can be read in two ways stays the string that it is written as.
-"""
+"""The columns of a .csv or .parquet file: numbers, booleans, dates and strings, and what is missing in them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,11 +57,11 @@ def _read_csv(path: Path, tick: Tick, known: Schema | None, marks: Collection[st
         read = as_text if field.texts and field.role == "feature" else typed
         kinds.append(read(column, {*marks, *field.missing_as}))
         tick(size + size * number // len(names), 2 * size)
-    notes += _on_points(path, kinds, separated=bool(notes))
+    points = (kind.points for kind in kinds if kind.points and notes)  # between commas a point is a decimal one
     return Reading(
         pl.DataFrame({kind.column.name: kind.column for kind in kinds}),
         {kind.column.name: kind.missing for kind in kinds if kind.missing},
-        (*notes, *(kind.note for kind in kinds if kind.note)),
+        (*notes, *points),
     )
 
 
@@ -95,9 +91,7 @@ def _texts(text: CsvText, names: list[str]) -> pl.DataFrame:
 
 
 DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?\s*$"
-COMMAS = r"^[-+]?\d+(,\d+)?$"  # numbers in which a comma may be the decimal point
-THOUSANDS = r"^[-+]?[1-9]\d{0,2}(,\d{3})*$"  # integers in which it may stand behind the thousands
-POINTS = r"^[-+]?(0|[1-9]\d{0,2}(\.\d{3})*)$"  # and those in which a point may
+POINTS = r"^[-+]?(0|[1-9]\d{0,2}(\.\d{3})*)$"  # integers in which a point may stand behind the thousands
 EMPTY = "empty"  # what a missing value without any mark is called
 Counts = Mapping[str, Mapping[str, int]]  # of each column: mark to rows
 SOME = 1000  # values that show, nearly always, that a column holds no numbers
@@ -105,12 +99,11 @@ SOME = 1000  # values that show, nearly always, that a column holds no numbers
 
 @dataclass(frozen=True, eq=False)
 class ReadColumn:
-    """A column, in how many rows which mark was missing, a note, and a number whose point may be thousands."""
+    """A column, in how many rows which mark was missing, and a note on points that may stand behind thousands."""
 
     column: pl.Series
     missing: Mapping[str, int]
-    note: str = ""
-    grouped: str = ""
+    points: str = ""
 
 
 def typed(column: pl.Series, named: Collection[str] = ()) -> ReadColumn:
@@ -121,10 +114,9 @@ def typed(column: pl.Series, named: Collection[str] = ()) -> ReadColumn:
     usual = among(known.str.to_lowercase(), MARKS) & ~named_mark
     others = known.set(named_mark | usual, None)
     if others.null_count() < len(others):
-        for read in (_numbers, _booleans, _dates, _with_commas):
+        for read in (_numbers, _booleans, _dates):
             if (values := read(others)) is not None:
-                note, grouped = _on_commas(others) if read is _with_commas else "", _grouped(others)
-                return ReadColumn(values, _counts(known, others), note, grouped)
+                return ReadColumn(values, _counts(known, others), _on_points(others))
     kept = known.set(named_mark, None)
     text = column.str.strip_chars_start() if column.str.starts_with(" ").all() else column  # one behind each comma
     return ReadColumn(text.set(kept.is_null(), None), _counts(known, kept))
@@ -184,44 +176,14 @@ def _numbers(text: pl.Series) -> pl.Series | None:
     return None
 
 
-def _with_commas(text: pl.Series) -> pl.Series | None:
-    """Return a column with decimal commas as numbers; None where they may as well stand behind the thousands."""
-    known = text.drop_nulls()
-    if not known.str.contains(COMMAS).all() or known.str.contains(THOUSANDS).all():
-        return None
-    return _numbers(text.str.replace(",", ".")) if known.str.contains(",").any() else None
-
-
-def _on_commas(text: pl.Series) -> str:
-    first = text.filter(text.str.contains(","))[0]
-    return (
-        f"'{clipped(text.name)}' is written with a comma for the decimal point: '{first}' is read as "
-        f"{first.replace(',', '.')}."
-    )
-
-
-def _grouped(text: pl.Series) -> str:
-    """Return the first number with a point where all points may stand behind the thousands; "" where not all may."""
+def _on_points(text: pl.Series) -> str:
     known = text.drop_nulls()
     pointed = known.filter(known.str.contains(".", literal=True))
-    return str(pointed[0]) if len(pointed) and known.str.contains(POINTS).all() else ""
-
-
-def _on_points(path: Path, kinds: Sequence[ReadColumn], *, separated: bool) -> list[str]:
-    """Return a note on points that may be thousands, if no comma separates; raises InputError beside decimal commas."""
-    for kind in kinds:
-        if kind.grouped and (comma := next((other.note for other in kinds if other.note), "")):
-            name, number = clipped(kind.column.name), kind.grouped
-            raise InputError(
-                f"{path}, column '{name}' has numbers such as '{number}', of which the point can be read in two ways, "
-                f"as {comma.removesuffix('.')}: write {number.replace('.', '')}, or {number.replace('.', ',')}"
-            )
-    return [
-        f"'{clipped(kind.column.name)}' is written with a point: '{kind.grouped}' is read as {float(kind.grouped)}, "
-        f"and not as {kind.grouped.replace('.', '')}."
-        for kind in kinds
-        if kind.grouped and separated
-    ]
+    if not len(pointed) or not known.str.contains(POINTS).all():
+        return ""
+    number = str(pointed[0])
+    read = f"'{number}' is read as {float(number)}, and not as {number.replace('.', '')}"
+    return f"'{clipped(text.name)}' is written with a point: {read}."
 
 
 def _booleans(text: pl.Series) -> pl.Series | None:

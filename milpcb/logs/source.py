@@ -15,7 +15,7 @@ from milpcb.data.csv_pieces import CODE, Tick
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
-from milpcb.logs.features import chances, leaks, notes_on_left, usable
+from milpcb.logs.features import leaks, notes_on_left, usable
 from milpcb.logs.features import notes as notes_of
 from milpcb.logs.read import EMPTY, Counts, cleaned, read_file
 from milpcb.offline import Diagnostics, Log, Scores, read_log
@@ -105,7 +105,6 @@ def make_source(
             *notes,
             *notes_of(table, frame.select(others), counts, {columns.action: log.actions}),
             *notes_on_left(frame, left, grouped=bool(columns.group)),
-            *(() if columns.propensity else chances(table)),
             *(() if weight is None else (f"rows count by '{columns.weight}', {weight.sum():g} in all.",)),
         ),
         tuple(leaks(table, columns.outcome, log.outcome)),

@@ -54,17 +54,6 @@ def test_what_is_no_trait_is_left_out_with_a_line(name, column, why):
     assert found.notes == (f"'{name}' ({why}) is left out: no rule for other people can use it.",)
 
 
-def test_a_feature_that_looks_like_the_probability_of_what_was_done_is_named():
-    """By its name and its values, unless the probabilities are known to be in another column."""
-    half = [0.5] * ROWS
-    (note,) = read(trial(propensity=half, probability_of_rain=[50.0] * ROWS)).notes
-    assert "'propensity' is taken for a feature" in note
-    assert "--propensity propensity, without --randomised, or add --leave-out propensity" in note
-    assert read(trial(propensity=half), leave_out=("propensity",)).notes == ()
-    known = Columns("treat", "y", maximise=True, propensity=("propensity",))
-    assert make_source("log.csv", trial(propensity=half, probability_x=half), known).notes == ()
-
-
 def test_what_only_looks_like_an_identifier_stays():
     """Numbers that differ, categories that are many, an id of few values, an outcome of dates' digits."""
     draw = np.random.default_rng(0)

@@ -100,7 +100,7 @@ def test_numbers_that_begin_with_zero_are_numbers(tmp_path):
 
 
 def test_codes_are_actions_groups_and_categories(tmp_path):
-    """The codes 02 and 2 are different values of a log, and a note names the features that were taken for codes."""
+    """The codes 02 and 2 are different values of a log, and a note names the features that hold them."""
     rows = [f"{ward},{treat},{y},{person}" for ward, treat, y, person in _log()]
     (tmp_path / "log.csv").write_text("\n".join(["ward,treat,y,person", *rows]) + "\n")
     columns = Columns("treat", "y", maximise=True, randomised=True, group="person")
@@ -108,9 +108,7 @@ def test_codes_are_actions_groups_and_categories(tmp_path):
     assert source.log.actions == ("02", "1", "2")
     assert set(source.frame["ward"]) == {"1", "02", "2"}
     assert len(set(source.log.members.tolist())) == 4
-    assert [
-        note for note in source.notes if "'ward' is taken for codes and not for numbers, as '02' begins with 0" in note
-    ]
+    assert [note for note in source.notes if "'ward' holds strings of digits, such as '02', and no numbers" in note]
 
 
 def _log():
