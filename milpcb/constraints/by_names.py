@@ -31,10 +31,7 @@ class NamedConstraint(ABC):
 
     @abstractmethod
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
-        """Return the tables (n, K), by a name of their own, whose sums over rows are all that ``rules`` needs.
-
-        Raises InputError where the constraint names what the rows have not, or asks for what cannot be.
-        """
+        """Return the tables (n, K), by a name of their own, whose sums over rows ``rules`` needs; raises InputError."""
 
     @abstractmethod
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:

@@ -39,20 +39,14 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class SideConstraint:
-    """The rule ``lower <= total <= upper`` on the total of the ``weights`` of what a policy uses.
+    """The rule ``lower <= total <= upper``, tolerance included, on the total of the weights that a policy uses."""
 
-    Parameters
-    ----------
-    weights : (g, K) of the pairs of a distinct context and an action, as costs are; or (n_terms,) of leaf totals
-    lower, upper : the tolerance is in them already; one that is not there is infinite
-    pair : of rates that this is a constraint on, None for any other
-
-    """
-
-    weights: Floats
+    weights: (
+        Floats  # (g, K) of the pairs of a distinct context and an action, as costs are; or (n_terms,) of leaf totals
+    )
     lower: float = -np.inf
     upper: float = np.inf
-    pair: Pair | None = None
+    pair: Pair | None = None  # of rates, if it is a constraint on these
 
     def holds(self, totals: Floats) -> Bools:
         """Return for each of the totals whether it is within the bounds."""
@@ -128,13 +122,8 @@ class LabelConstraint:
 def close_rates(tables: Mapping[str, Floats], delta: float, name: str) -> list[LabelConstraint]:
     """Return a rule for each ordered pair of groups: the first one's rate exceeds the other's by at most ``delta``.
 
-    Parameters
-    ----------
-    tables : for each group what counts, (m, K) and not negative; its rate is the share of the total that is played.
-        Groups of total 0 have no rate, and are left out
-    delta : largest difference
-    name : of a rule, with places for ``{one}`` and ``{other}``
-
+    A group's rate is the share of the total of its table (m, K), which is not negative, that is played; groups of total
+    0 are left out. ``name`` of a rule has places for ``{one}`` and ``{other}``.
     """
     rates = {group: table / fsum(table.ravel()) for group, table in tables.items() if table.any()}
     numbered = enumerate(rates.items())

@@ -27,21 +27,12 @@ class WeightedRows(Protocol):
 
 @dataclass(frozen=True)
 class NamedRows:
-    """Rows of a table as constraints read them.
+    """Rows of a table as constraints read them."""
 
-    Parameters
-    ----------
-    values : the columns (n,) by name, in their order
-    actions : the names of the actions
-    merged : the weights of the rows, and the distinct contexts that they are merged into; None: each row counts once
-    kept : (m,) booleans, which of the m rows that were handed in are the n rows here; None for all
-
-    """
-
-    values: Mapping[str, Values]
-    actions: Sequence[Any]
-    merged: WeightedRows | None = None
-    kept: Bools | None = None
+    values: Mapping[str, Values]  # the columns (n,) by name, in their order
+    actions: Sequence[Any]  # their names
+    merged: WeightedRows | None = None  # weights and distinct contexts; None: each row counts once
+    kept: Bools | None = None  # (m,) which of the m rows that were handed in are the n rows here; None for all
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))

@@ -65,35 +65,37 @@ def holds(where: str, values: Mapping[str, Values]) -> Bools:
 
 def names_in(where: str) -> Iterator[str]:
     """Yield the column of each test of a condition, as far as it can be read."""
-    text = where.strip()
-    while found := next(filter(None, (kind.match(text) for kind in (_MISSING, _LISTED, _BETWEEN, _COMPARED))), None):
+    for found, _ in _read(where.strip()):
         yield _text(found["name"])
-        text = text[found.end() :]
+
+
+def _read(text: str) -> Iterator[tuple[re.Match[str], Callable[..., Bools]]]:
+    kinds = ((_MISSING, _missing), (_LISTED, _listed), (_BETWEEN, _between), (_COMPARED, _compared))
+    while read := next(((found, kind) for pattern, kind in kinds if (found := pattern.match(text))), None):
+        yield read
+        text = text[read[0].end() :]
 
 
 def _tests(text: str, values: Mapping[str, Values]) -> Iterator[Bools]:
     more: object = True
-    while more is not None:
-        kinds = ((_MISSING, _missing), (_LISTED, _listed), (_BETWEEN, _between), (_COMPARED, _compared))
-        read = next(((found, kind) for pattern, kind in kinds if (found := pattern.match(text))), None)
-        if read is None:
-            raise _none(text, values)
-        found, kind = read
-        test, text, more = text[: found.end()], text[found.end() :], found["more"]
-        name = _text(found["name"])
+    for found, kind in _read(text):
+        name, test, more = _text(found["name"]), found[0].strip(), found["more"]
         if name not in values:
-            raise _none(test.strip(), values, name)
-        yield np.asarray(kind(found, name, values[name], test.strip()))
+            raise _none(test, values, name)
+        yield kind(found, name, values[name], test)
+        text = text[found.end() :]
+    if more is not None:
+        raise _none(text, values)
 
 
 def _missing(found: re.Match[str], name: str, column: Values, test: str) -> Bools:
     _check_present(name, column, None, "missing", test)
-    return np.asarray(_among(name, column, [None]) != bool(found["no"]))
+    return _among(name, column, [None], holds=not found["no"])
 
 
 def _listed(found: re.Match[str], name: str, column: Values, test: str) -> Bools:
     chosen = [_value(item, name, column, test) for item in re.findall(_ITEM, found["values"])]
-    return np.asarray(_among(name, column, chosen) != bool(found["no"]))
+    return _among(name, column, chosen, holds=not found["no"])
 
 
 def _between(found: re.Match[str], name: str, column: Values, test: str) -> Bools:
@@ -113,11 +115,11 @@ def _compared(found: re.Match[str], name: str, column: Values, test: str) -> Boo
         raise InputError(
             f"column '{name}' holds categories, and '(or missing)' is for numbers; write strings in double quotes"
         )
-    return np.asarray(_among(name, column, [_value(written, name, column, test)]) == (sign == "="))
+    return _among(name, column, [_value(written, name, column, test)], holds=sign == "=")
 
 
-def _among(name: str, column: Values, chosen: list[Value]) -> Bools:
-    return np.asarray(Membership(name, tuple(chosen), inside=1).read(column) == 1)
+def _among(name: str, column: Values, chosen: list[Value], *, holds: bool) -> Bools:
+    return np.asarray(Membership(name, tuple(chosen), inside=int(holds)).read(column) == 1)
 
 
 def _text(written: str) -> str:
@@ -170,12 +172,8 @@ def _plainly(value: Value) -> str:
 
 
 def _none(text: str, values: Mapping[str, Values], name: str = "") -> InputError:
-    """Return what is wrong with a test that is none, or is of a column that is not there."""
-    known = [column for column in values if text.startswith((f"{column} ", f"{name_in_words(column)} "))]
-    if known:
-        column = name_in_words(max(known, key=len))
-        return InputError(
-            f"the condition '{text}' is none: write, for example, '{column} = 1' or '{column} is missing'"
-        )
+    """Return the error on a text that is no test, or one of a column that is not there."""
+    if any(text.startswith((f"{column} ", f"{name_in_words(column)} ")) for column in values):
+        return InputError(f"the condition '{text}' is none: write, for example, 'age = 1' or 'age is missing'")
     near = did_you_mean(name or text.split(" ", maxsplit=1)[0], values)
     return InputError(f"the condition '{text}' does not begin with a column{near}")

@@ -21,24 +21,10 @@ from milpcb.data.spellings import NULLS
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.types import Floats
 
-ROLES = (
-    "feature",
-    "action",
-    "outcome",
-    "propensity",
-    "group",
-    "weight",
-    "identifier",
-    "time",
-    "row number",
-    "constraint",
-)
+ROLES = ("feature", "action", "outcome", "propensity", "group", "weight", "identifier", "time", "row number",
+    "constraint")  # fmt: skip
 KINDS = ("number", "category", "ordered category", "boolean")
-NOTHING = (
-    "NAType",
-    "NaTType",
-    "MaskedConstant",
-)  # types of missing values of pandas, which may not be there, and numpy
+NOTHING = ("NAType", "NaTType", "MaskedConstant")  # types of missing values of pandas and numpy
 
 
 def plain(value: Any) -> Value:
@@ -64,6 +50,11 @@ def kinds_of(values: Iterable[Value]) -> set[str]:
     return {kinds[kind] for kind in set(map(type, values)) - {type(None)}}
 
 
+def ends(numbers: Floats) -> tuple[float, ...]:
+    """Return the least and the greatest number, () of none."""
+    return (float(numbers.min()), float(numbers.max())) if len(numbers) else ()
+
+
 class UnfitError(InputError):
     """A value does not fit its column: ``what`` it is, and how to ``fix`` it."""
 
@@ -83,25 +74,14 @@ class UnfitError(InputError):
 
 @dataclass(frozen=True)
 class Field:
-    """A column.
-
-    Parameters
-    ----------
-    name : of the column
-    kind : "number", "category", "ordered category" or "boolean"
-    values : of categories, in order; of numbers the least and the greatest, where they are known, or of its cut points
-    missing : whether a value may be missing
-    role : what the column is for, one of ROLES
-    missing_as : marks that were read as missing, as they are written; of numbers, what they spell too
-
-    """
+    """A column."""
 
     name: str
-    kind: str = "number"
-    values: tuple[Value, ...] = ()
-    missing: bool = False
-    role: str = "feature"
-    missing_as: tuple[str, ...] = ()
+    kind: str = "number"  # one of KINDS
+    values: tuple[Value, ...] = ()  # categories in order; of numbers the least and the greatest, or some cut points
+    missing: bool = False  # whether a value may be missing
+    role: str = "feature"  # one of ROLES
+    missing_as: tuple[str, ...] = ()  # marks that were read as missing, as written; of numbers, what they spell too
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS or self.role not in ROLES:
@@ -156,13 +136,9 @@ class Field:
         if self.is_number and isinstance(given.entries, np.ndarray):
             return self._numbers(given.entries)
         entries = given.entries.tolist() if isinstance(given.entries, np.ndarray) else given.entries
-        known = set(given.categories or ()) - set(self.marks) if self.texts else set()
-        return self.array(
-            [
-                value if type(value) is str and value in known else self.one(value, row)
-                for row, value in enumerate(entries)
-            ]
-        )
+        own = set(given.categories or ()) - set(self.marks) if self.texts else set()
+        read = (each if type(each) is str and each in own else self.one(each, row) for row, each in enumerate(entries))
+        return self.array(list(read))
 
     def array(self, values: list[Value]) -> Values:
         """Return values that were read, one by one, as a column."""
@@ -175,10 +151,8 @@ class Field:
     def seen(self, column: Values) -> Field:
         """Return the field with the values of a column that it has read, as if there were no others."""
         if self.is_number:
-            known, lost = column[~np.isnan(column)], np.isnan(column).any()
-            return replace(
-                self, values=(float(known.min()), float(known.max())) if len(known) else (), missing=bool(lost)
-            )
+            lost = np.isnan(column)
+            return replace(self, values=ends(column[~lost]), missing=bool(lost.any()))
         there = set(column.tolist())
         values = self.values if self.kind == "boolean" else tuple(value for value in self.values if value in there)
         return replace(self, values=values, missing=None in there)
@@ -202,20 +176,19 @@ class Field:
         if self.texts != isinstance(entry, str) or isinstance(entry, bool):
             example = clipped(in_words(next((value for value in self.values if value is not None), None)))
             kind, fix = ("strings", "string that it was written as") if self.texts else ("codes", "number that it was")
-            what = f"and its values are {kind} such as {example}"
-            raise self._unfit(entry, row, what, f"turn it into the {fix}")
+            raise self._unfit(entry, row, f"and its values are {kind} such as {example}", f"turn it into the {fix}")
         return self._string(entry, row) if isinstance(entry, str) else self._code(entry, row)
 
     def _string(self, entry: str, row: int | None) -> str:
-        """Return a string; one that is not known must be one of its own, and no other spelling of a value or a mark."""
-        if entry not in self._known:
-            if other := self._spellings.get(folded(entry)):
-                both = "" if row is None else ", or give the column a type that has both as categories"
-                raise self._unfit(entry, row, f"and is known as {shown(other)}", f"write it so{both}")
-            if folded(entry) in {"", *NULLS}:
-                raise self._unfit(
-                    entry, row, "which is no known value, or a missing one", "give None, or name it as missing"
-                )
+        """Return a string that is a value, or no other spelling of one or of a mark."""
+        if entry in self._known:
+            return entry
+        if other := self._spellings.get(folded(entry)):
+            both = "" if row is None else ", or give the column a type that has both as categories"
+            raise self._unfit(entry, row, f"and is known as {shown(other)}", f"write it so{both}")
+        if folded(entry) in {"", *NULLS}:
+            what, fix = "which is no known value, or a missing one", "give None, or name it as missing"
+            raise self._unfit(entry, row, what, fix)
         return entry
 
     def _code(self, entry: float, row: int | None) -> Value:
@@ -263,14 +236,10 @@ class Field:
 
     def _lost(self, row: int | None) -> UnfitError:
         where = "" if row is None else f" in row {row}"
-        return UnfitError(
-            self.name,
-            f"is missing{where}",
-            "it never was when the policy was learnt; fill it in, leave the row out, or learn from rows in which it is "
-            "missing",
-            row=row,
-            missing=True,
+        fix = (
+            "it never was when the policy was learnt; fill it in, leave the row out, or learn from rows in which it is"
         )
+        return UnfitError(self.name, f"is missing{where}", f"{fix} missing", row=row, missing=True)
 
     def _unfit(self, value: Any, row: int | None, what: str, fix: str) -> UnfitError:
         where = "" if row is None else f" in row {row}"

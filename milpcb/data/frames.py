@@ -16,20 +16,12 @@ NO_ROWS = (str, bytes, bytearray, memoryview, set, frozenset, type)  # their ent
 
 @dataclass(frozen=True, eq=False)
 class GivenColumn:
-    """A column as it was handed in.
+    """A column as it was handed in."""
 
-    Attributes
-    ----------
-    entries : (n,) floats, NaN being missing, where the column has a type of numbers and floats distinguish them; else a
-        list of whatever it holds
-    categories : what a column of a type of categories may hold, in its order; None for all other types
-    ordered : whether that order means something
-
-    """
-
+    # (n,) floats, NaN being missing, where its type is one of numbers and floats distinguish them; else what it holds
     entries: Floats | list[Any]
-    categories: tuple[Any, ...] | None = None
-    ordered: bool = False
+    categories: tuple[Any, ...] | None = None  # of a type of categories, in its order; None for all other types
+    ordered: bool = False  # whether that order means something
 
 
 def names_of(labels: Iterable[Any]) -> tuple[str, ...]:
@@ -54,7 +46,7 @@ def is_frame(table: Any) -> bool:
 
 
 def n_rows(table: Any) -> int:
-    """Return the number of rows of a table; raises InputError on what is none."""
+    """Return the number of rows of a table; raises InputError on anything else."""
     try:
         return len(table)
     except TypeError as error:
@@ -62,19 +54,10 @@ def n_rows(table: Any) -> int:
 
 
 def given_columns(table: Any, names: Sequence[str], wanted: Iterable[str]) -> dict[str, GivenColumn]:
-    """Return some columns of a table.
+    """Return the ``wanted`` columns of a table; raises InputError.
 
-    Parameters
-    ----------
-    table : by name: a data frame of pandas or polars, numpy's records, or a list of rows that carry names (see
-        ``named``); by position: an array (n, d), rows without names, or a data frame whose columns are numbered
-    names : of the columns of a table without names, in this order
-    wanted : names of those to be returned
-
-    Raises
-    ------
-    InputError (no such column, dates, no table), ExtraMissingError (narwhals, for a data frame)
-
+    They are taken by name from a data frame of pandas or polars, numpy's records, and a list of rows that carry names
+    (see ``named``); by position in ``names`` from an array (n, d), other rows, and a data frame of numbered columns.
     """
     if is_frame(table):
         labels, found = list(table.columns), table_names(table) or _positions(len(table.columns), n_rows(table), names)
@@ -137,14 +120,11 @@ def in_order(row: Any) -> list[Any]:
         return cast("list[Any]", row.tolist())
     if hasattr(row, "keys"):
         return [row[key] for key in row.keys()]  # noqa: SIM118 - of a Series whose values are only numbered
-    if isinstance(row, NO_ROWS) or not hasattr(row, "__getitem__") or not hasattr(row, "__len__"):
+    if isinstance(row, (*NO_ROWS, np.ndarray)) or not hasattr(row, "__getitem__") or not hasattr(row, "__len__"):
         raise InputError(
             f"a context is a list of values, a mapping by names, or a row of a data frame; got {shown(row)}"
         )
-    try:
-        return list(row)
-    except TypeError as error:  # an array without dimensions
-        raise InputError(f"a context is a list of values, got {shown(row)}") from error
+    return list(row)
 
 
 def records(table: Any) -> list[Any]:
@@ -221,9 +201,7 @@ def _objects(array: Any) -> Any:
 def _of_array(column: Any, name: str, *, own: bool = False) -> GivenColumn:
     """Return a column of an array, or of numpy's records, which has a type of its ``own``."""
     if column.ndim != 1:
-        raise InputError(
-            f"column '{clipped(name)}' has shape {column.shape}: give a table of rows, with a value in each"
-        )
+        raise InputError(f"column '{clipped(name)}' has shape {column.shape}: give a table with a value in each row")
     if own and (np.ma.is_masked(column) or column.dtype.kind == "b"):
         column = _objects(column)
     if column.dtype.kind in "Mm":
@@ -236,12 +214,8 @@ def _of_array(column: Any, name: str, *, own: bool = False) -> GivenColumn:
 def _of_numbers(column: Any) -> GivenColumn:
     """Return numbers as floats; integers as they are where floats do not distinguish all."""
     array = np.asarray(column)
-    exact = array.dtype.kind in "iu" and len(array) and _is_beyond(array.min(), array.max())
+    exact = array.dtype.kind in "iu" and len(array) and max(-int(array.min()), int(array.max())) > MOST
     return GivenColumn(array.tolist() if exact else np.asarray(array, dtype=float))
-
-
-def _is_beyond(least: Any, most: Any) -> bool:
-    return max(-int(least), int(most)) > MOST
 
 
 def _of_frame(table: Any, label: Any, name: str) -> GivenColumn:
@@ -254,7 +228,7 @@ def _of_frame(table: Any, label: Any, name: str) -> GivenColumn:
     if series.dtype.is_temporal():
         raise _no_dates(name)
     known = series.drop_nulls()
-    exact = series.dtype.is_integer() and len(known) and _is_beyond(known.min(), known.max())
+    exact = series.dtype.is_integer() and len(known) and max(-int(known.min()), int(known.max())) > MOST
     if series.dtype.is_numeric() and not exact:
         return GivenColumn(np.array(series.cast(nw.Float64).to_numpy(), dtype=float))
     missing = series.is_null().to_list()

@@ -22,12 +22,10 @@ SIDES = ("either", "yes", "no")  # of a comparison, for a missing number
 def make_columns(
     values: Mapping[str, Values], fields: Sequence[Field], *, missing: str, most_subsets: int, scores: bool
 ) -> tuple[Column, ...]:
-    """Return what the numbers that a policy class reads are made of.
+    """Return what the numbers that a policy class reads are made of: those of ``fields``, whose values (n,) are given.
 
     Parameters
     ----------
-    values : name to (n,): floats, NaN being missing, or objects, None being missing
-    fields : the columns that policies may test
     missing : the side of a comparison for a missing number: "yes" as if it held, "no" as if it failed, "either" offers
         both; that a number is missing is a test of its own beside
     most_subsets : columns with up to so many categories, missing being one, are tested by every subset of them, others
@@ -52,9 +50,10 @@ def declared_columns(field: Field, cuts: Sequence[float]) -> tuple[Column, ...]:
     """
     if field.is_number:
         return tuple(_numbers(field.name, np.array([np.nan, *cuts] if field.missing else cuts), "either", scores=False))
+    known = {*field.values, *([None] if field.missing else [])}
     if field.kind == "boolean":
-        return tuple(_categories(field, {*field.values, *([None] if field.missing else [])}, 4, inside=0))
-    declared = sorted({*field.values, *([None] if field.missing else [])}, key=_rank)
+        return tuple(_categories(field, known, 4, inside=0))
+    declared = sorted(known, key=_rank)
     most = max(1, len(declared) // 2) if len(declared) <= FEW else 1
     sets = (chosen for size in range(1, most + 1) for chosen in combinations(declared, size))
     return tuple(Membership(field.name, chosen) for chosen in sets)

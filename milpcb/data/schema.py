@@ -10,7 +10,7 @@ import numpy as np
 
 from milpcb.core.checks import LARGEST, number_array
 from milpcb.data.columns import Value, Values, as_number
-from milpcb.data.fields import Field, kinds_of, plain
+from milpcb.data.fields import Field, ends, kinds_of, plain
 from milpcb.data.frames import GivenColumn, given_columns, table_names
 from milpcb.data.spellings import MARKS, odd_numbers, odd_words
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
@@ -94,9 +94,8 @@ class Schema:
 def inferred(name: str, given: GivenColumn, role: str = "feature") -> Field:
     """Return what a column is; raises InputError where it holds values of several kinds, or no values at all."""
     if isinstance(given.entries, np.ndarray):
-        known = given.entries[np.isfinite(given.entries)]
-        ends = (float(known.min()), float(known.max())) if len(known) else ()
-        return Field(name, "number", ends, bool(np.isnan(given.entries).any()), role)
+        known = ends(given.entries[np.isfinite(given.entries)])
+        return Field(name, "number", known, bool(np.isnan(given.entries).any()), role)
     entries = _all_plain(name, given.entries)
     values, missing = {value for value in entries if value is not None}, None in entries
     kinds = kinds_of(entries)

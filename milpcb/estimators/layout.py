@@ -22,8 +22,6 @@ from milpcb.offline.overlap import compared, completed, expected_of, parts_witho
 from milpcb.offline.sufficient_statistics import Codes, Grid, Known, Statistics
 from milpcb.types import Bools, Floats, Ints
 
-FEW = 48  # cut points: up to so many, comparing with each is quicker than bisection
-
 
 @dataclass(frozen=True)
 class Layout:
@@ -67,7 +65,7 @@ class Layout:
         found: list[Codes] = []
         for column, cuts in zip(self.columns, self.cuts, strict=True):
             distinct, place = values[column.name]
-            code = bins(np.array(cuts), column.read(distinct))
+            code = np.searchsorted(cuts, column.read(distinct)).astype(np.int32)
             found.append(code if place is None else code[place])
         return np.array(found, dtype=np.int32)
 
@@ -109,16 +107,6 @@ class Layout:
                 found[:, f] = np.array(numbers)[codes[:, f]]
         found.setflags(write=False)
         return found
-
-
-def bins(cuts: Floats, numbers: Floats) -> Codes:
-    """Return how many ascending cut points are below each number, which is never NaN."""
-    if len(cuts) > FEW:
-        return np.searchsorted(cuts, numbers).astype(np.int32)
-    found = np.zeros(len(numbers), dtype=np.uint8)
-    for cut in cuts.tolist():
-        found += (numbers > cut).view(np.uint8)
-    return found.astype(np.int32)
 
 
 @dataclass(frozen=True)

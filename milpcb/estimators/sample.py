@@ -7,7 +7,6 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 
-from milpcb.core.checks import LARGEST
 from milpcb.data.actions import action_name, columns_of
 from milpcb.data.columns import Values
 from milpcb.data.fields import Field
@@ -43,7 +42,7 @@ class LoggedColumns:
 
     @classmethod
     def of(cls, action: str, outcome: str, propensity: str | Sequence[str] | Mapping[Any, str]) -> Self:
-        """Return the names, of which ``propensity`` may be "randomised", or a mapping from actions to columns."""
+        """Return the names; ``propensity`` may be "randomised", or a mapping from actions to columns."""
         if isinstance(propensity, Mapping):
             return cls(action, outcome, tuple(propensity.values()), tuple(propensity))
         listed = (propensity,) if isinstance(propensity, str) else tuple(propensity)
@@ -107,7 +106,6 @@ class Sample:
         kept = (numbers % self.step == 0) | self._is_new(frame)
         rows = np.flatnonzero(kept)
         self._frames.append(frame[rows.tolist(), :] if len(rows) < len(frame) else frame)
-        _check_sizes(self._frames[-1])
         self._numbers.append(numbers[rows])
         while sum(map(len, self._numbers)) > MOST_ROWS + self._new:
             self.step *= 2  # of rows that were kept for their number every other one goes
@@ -198,14 +196,6 @@ def read_rows(
             f"row {row + 1}: the propensity of what was done is {found:g}; it must be above 0 and at most 1"
         )
     return {name: _read(frame, schema[name]) for name in names}, Known(action, outcome, propensity, chances=chances)
-
-
-def _check_sizes(frame: Any) -> None:
-    """Raise InputError where a number is none; here, as whoever reads the batch knows the file that it is of."""
-    for name in frame.columns:
-        column = frame.get_column(name)
-        if column.dtype.is_float() and ((column.abs() > LARGEST) & ~column.is_nan()).any():  # NaN is greater, too
-            raise InputError(f"column '{clipped(name)}' has numbers that are infinite or beyond {LARGEST:g}")
 
 
 def _read(frame: Any, field: Field) -> tuple[Any, Ints | None]:
