@@ -73,8 +73,6 @@ def step(console: Console, what: str) -> Iterator[Tick]:
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    from milpcb.experiments.run.progress import span
-
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     bars, began = Progress(*columns, console=console, transient=True, get_time=monotonic), monotonic()
     number = bars.add_task(what, total=None)  # moves without end until a total is known
@@ -95,3 +93,12 @@ def step(console: Console, what: str) -> Iterator[Tick]:
         yield tick
     if not moves and monotonic() - began > long_search.FIRST:
         console.print(f"{bar.description}: done in {span(monotonic() - began)}")
+
+
+def span(seconds: float) -> str:
+    """Return a duration in its two largest units; an estimate of hours is not precise to the second."""
+    whole = max(1, round(seconds))
+    for unit, size, lesser, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if whole >= size:
+            return f"{whole // size} {unit} {whole % size // part} {lesser}"
+    return f"{whole} s"

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.measure import Measurement
 
-from milpcb.commands.console import PATH, console, err, out, print_remarks, step
+from milpcb.commands.console import PATH, console, err, out, print_remarks, span, step
+from milpcb.core.decimals import spaced
 from milpcb.core.files import contents, write_file
 from milpcb.errors import InputError, MilpcbError, RunError
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from milpcb.experiments.study.sections import Config
 
 
-MODES = ("live", "plain", "quiet")
+MODES = ("live", "quiet")
 MOST_SHOWN = 10  # failed cells
 KINDS = ("png", "svg", "pdf")
 PAGE = "html"
@@ -33,7 +35,7 @@ Picture = tuple[Path, bytes, str]  # path, bytes, caption
 @click.option("--dry-run", is_flag=True, help="Show the cells and an estimate of the time, and play nothing.")
 @click.option("--backend", help="serial, processes or dask [default: processes for several cells on several cores].")
 @click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
-@click.option("--progress", type=click.Choice(MODES), default="live", help="How progress is shown.")
+@click.option("--progress", type=click.Choice(MODES), default="live", help="Whether progress and results are shown.")
 def run(
     config: Path, directory: Path | None, dry_run: bool, backend: str | None, workers: int | None, progress: str
 ) -> None:
@@ -46,10 +48,7 @@ def run(
     settings = read_config(config)
     target = directory or Path(settings.run.out or f"runs/{settings.experiment.name}")
     if dry_run:
-        from milpcb.experiments.run.runner import dry_run as parts_of
-
-        for part in parts_of(with_workers(settings, workers), target, backend):
-            out.print(part)
+        _dry_run(with_workers(settings, workers), target, backend)
         return
     execute(with_workers(settings, workers), target, backend, progress)
 
@@ -61,17 +60,46 @@ def with_workers(config: Config, workers: int | None) -> Config:
     return replace(config, run=replace(config.run, workers=workers)) if workers else config
 
 
+def _dry_run(config: Config, path: Path, backend: str | None) -> None:
+    """Print the config's cells, how many are finished, and the time for the others; a few rounds of each are played."""
+    from rich.table import Table
+
+    from milpcb.experiments.results.store import RunDirectory
+    from milpcb.experiments.run.backends import cores
+    from milpcb.experiments.run.runner import backend_name, estimated_seconds
+    from milpcb.experiments.study.cells import build_study
+
+    study = build_study(config)
+    held = RunDirectory(path).held(study.cells)
+    table = Table("learner", "cells", "finished", "rounds", box=SIMPLE_HEAD)
+    for label in dict.fromkeys(cell.learner.label for cell in study.cells):
+        own = [cell for cell in study.cells if cell.learner.label == label]
+        done, rounds = sum(cell.key in held.finished for cell in own), sum(cell.horizon for cell in own)
+        table.add_row(label, spaced(len(own)), spaced(done), spaced(rounds))
+    for part in (*held.remarks, table, *study.left_out):
+        out.print(part)
+    missing = [cell for cell in study.cells if cell.key not in held.finished]
+    out.print(f"{len(study.cells)} cells, of which {len(held.finished)} are finished in {path}")
+    if missing:
+        name = backend_name(config, backend, len(missing))
+        workers = 1 if name == "serial" else config.run.workers or cores()
+        out.print(
+            f"beside them the best policy in hindsight, {len(study.comparators)} times, each a step of the run too"
+        )
+        seconds = span(estimated_seconds(missing, workers))
+        out.print(f"estimate: {seconds} with backend {name}, {workers} worker{'s' if workers > 1 else ''}")
+
+
 def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
     """Run a config into a directory, draw and report; raises MilpcbError with what is kept when it is interrupted."""
     from milpcb.experiments.results.store import RunDirectory
-    from milpcb.experiments.run.progress import open_progress
     from milpcb.experiments.run.runner import run as run_all
     from milpcb.experiments.study.cells import build_study
 
     directory = RunDirectory(path)
     try:
-        with open_progress(mode, out) as progress:
-            failed = run_all(config, directory, progress, backend)
+        with nullcontext(lambda *_: None) if mode == "quiet" else step(err, "the study") as tick:
+            failed = run_all(config, directory, backend, tick, err.print)
     except KeyboardInterrupt as error:
         cells = build_study(config).cells
         kept = len(RunDirectory(path).held(cells).finished)
@@ -133,7 +161,7 @@ def _report_failures(failed: Failed, path: Path) -> None:
 @click.argument("directory", type=PATH)
 @click.option("--backend", help="serial, processes or dask [default: as in the run's config].")
 @click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
-@click.option("--progress", type=click.Choice(MODES), default="live", help="How progress is shown.")
+@click.option("--progress", type=click.Choice(MODES), default="live", help="Whether progress and results are shown.")
 @click.option("--trust", is_flag=True, help="Take the classes, files and schedulers that DIRECTORY's config names.")
 def resume(directory: Path, backend: str | None, workers: int | None, progress: str, trust: bool) -> None:
     """Finish the run in DIRECTORY, with the config that it holds; cells go on from their saved states.

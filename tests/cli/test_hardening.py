@@ -82,7 +82,7 @@ def test_terminals_are_not_steered(tmp_path, milpcb_, write, config):
 def test_a_run_goes_on_when_nobody_reads_on(tmp_path, write, start, config, untimed):
     """As in ``milpcb run ... | head -1``: the study is finished, the exit code is 0 and nothing is complained of."""
     write(tmp_path, {"tiny.toml": config})
-    with start(tmp_path, "run", "tiny.toml", "--out", "out", "--progress", "plain", "--backend", "serial") as process:
+    with start(tmp_path, "run", "tiny.toml", "--out", "out", "--backend", "serial") as process:
         process.stdout.readline()
         process.stdout.close()
         assert (without_notice(process.stderr.read()), process.wait(timeout=600)) == ("", 0)
@@ -109,7 +109,7 @@ def test_a_service_may_have_closed_the_standard_streams(tmp_path, write, start, 
         return subprocess.run(["/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command], check=False, **options)
 
     write(tmp_path, {"tiny.toml": config})
-    ended = start(tmp_path, "run", "tiny.toml", "--out", "out", "--progress", "plain", "--backend", "serial", how=shell)
+    ended = start(tmp_path, "run", "tiny.toml", "--out", "out", "--backend", "serial", how=shell)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert (tmp_path / "out/regret.png").read_bytes().startswith(b"\x89PNG")
     assert start(tmp_path, "report", "nothing", how=shell).returncode == 2

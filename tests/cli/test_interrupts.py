@@ -106,8 +106,6 @@ def test_an_interrupted_run_keeps_its_finished_curves(
     assert set(milpcb.load(tmp_path / "out")["learner"]) == {"uniform"}
     again = process(tmp_path, *RUN_LONG)
     assert again.returncode == 0, again.stderr
-    assert "uniform, seed 0" not in again.stdout
-    assert "bistro_plus, seed 0" in again.stdout
     played_again = set(first.splitlines()) - set((tmp_path / "out/curves.csv").read_text().splitlines())
     assert not played_again, "the finished curve was played again: its times differ"
     assert untimed(tmp_path / "out") == whole_run

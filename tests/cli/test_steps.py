@@ -7,7 +7,6 @@ import pytest
 from rich.console import Console
 
 from milpcb.commands import console as steps
-from milpcb.experiments.run import progress
 from milpcb.logs.learning import foreseen
 
 
@@ -72,4 +71,12 @@ def test_a_dumb_terminal_has_lines_and_no_bar(monkeypatch):
     with steps.step(console, "the band") as tick:
         tick(1, 2)
     assert console.file.getvalue() == ""
-    assert isinstance(progress.open_progress("live", console), progress.Plain)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "written"),
+    [(0.2, "1 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599.4, "59 min 59 s"), (7260, "2 h 1 min"), (1e5, "1 d 3 h")],
+)
+def test_a_span_is_given_in_its_two_greatest_units(seconds, written):
+    """Seconds, minutes, hours and days, rounded once."""
+    assert steps.span(seconds) == written

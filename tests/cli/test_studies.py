@@ -151,12 +151,12 @@ def test_failed_cells_are_told_at_the_end(tmp_path, write, held, process, monkey
 
 
 def test_a_dry_run_plays_nothing(grid, process):
-    """The cells are listed with an estimate; nothing is written. Afterwards it says what is finished."""
+    """The cells are counted with an estimate; nothing is written. Afterwards it says what is finished."""
     dry = process(grid, "run", "grid.toml", "--out", "out", "--dry-run")
     assert (dry.returncode, dry.stderr) == (0, "")
     assert not (grid / "out").exists()
-    steps = "beside them the best policy in hindsight, 4 times"  # of the twelve steps that a run counts
-    for line in ("bistro_plus, T = 600, seed 1", "8 cells, of which 0 are finished", steps, "estimate: "):
+    steps = "beside them the best policy in hindsight, 4 times"
+    for line in ("bistro_plus", "8 cells, of which 0 are finished", steps, "estimate: "):
         assert line in dry.stdout
     assert process(grid, *RUN, "--backend", "serial").returncode == 0
     dry = process(grid, "run", "grid.toml", "--out", "out", "--dry-run")
@@ -165,7 +165,7 @@ def test_a_dry_run_plays_nothing(grid, process):
 
 
 def test_a_dry_run_of_many_cells_counts_them(tmp_path, write, held, process):
-    """Beyond forty cells there is a line a learner, and one for what max_horizon leaves out."""
+    """There is a line a learner, and one for what max_horizon leaves out."""
     many = GRID.replace("[0, 1]", str(list(range(20)))).replace(
         'name = "uniform"', 'name = "uniform"\nmax_horizon = 30'
     )

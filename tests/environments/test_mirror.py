@@ -6,14 +6,12 @@ import tomllib
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from milpcb import open_oracle
 from milpcb.environments import mirror
 from milpcb.environments.mirror import Mirror
 from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.run.player import Tally, play
-from milpcb.experiments.run.progress import Progress
 from milpcb.experiments.run.runner import run
 from milpcb.experiments.study import worlds
 from milpcb.experiments.study.config import parse_config
@@ -234,7 +232,7 @@ def test_a_study_computes_the_costs_once_and_keeps_them(tmp_path, monkeypatch):
     def go(text):
         worlds._open.clear()
         config = parse_config(tomllib.loads(text), text)
-        assert run(config, RunDirectory(tmp_path / "out"), Progress(Console(quiet=True)), "serial") == []
+        assert run(config, RunDirectory(tmp_path / "out"), "serial") == []
 
     go(STUDY)
     (file,) = (tmp_path / "out/costs").iterdir()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,12 +13,11 @@ from typing import Any
 import polars as pl
 import pytest
 from matplotlib.figure import Figure
-from rich.console import Console
 
 from milpcb.experiments.results.curves import SCHEMA
 from milpcb.experiments.results.store import RunDirectory
-from milpcb.experiments.run.progress import Progress
-from milpcb.experiments.run.runner import Failed, run
+from milpcb.experiments.run import runner
+from milpcb.experiments.run.runner import Failed
 from milpcb.experiments.study.cells import Task
 from milpcb.experiments.study.config import parse_config
 from tests.sketches import sketch
@@ -48,23 +47,6 @@ scale = 8
 """
 
 
-class Recorder(Progress):
-    """Progress that writes down which tasks were begun, and remarks."""
-
-    def __init__(self) -> None:
-        super().__init__(Console(quiet=True))
-        self.started: list[str] = []
-        self.remarks: list[str] = []
-
-    def start(self, tasks: Iterable[Task]) -> None:
-        """Note the tasks."""
-        self.started += [f"{task.title}: {task.horizon}" for task in tasks]
-
-    def remark(self, line: str) -> None:
-        """Note the line."""
-        self.remarks.append(line)
-
-
 @dataclass(frozen=True)
 class Played:
     """Traces of a run: its directory, the tasks that were begun, those that failed, and remarks."""
@@ -77,9 +59,16 @@ class Played:
 
 def play(text: str, path: Path, backend: str = "serial") -> Played:
     """Run a config in this process."""
-    config, recorder = parse_config(tomllib.loads(text), text), Recorder()
-    failed = run(config, RunDirectory(path), recorder, backend)
-    return Played(path, recorder.started, failed, recorder.remarks)
+    config, begun, remarks, compute_all = parse_config(tomllib.loads(text), text), [], [], runner._compute_all
+
+    def spy(config: Any, directory: Any, tasks: list[Task], *more: Any) -> Failed:
+        begun.extend(f"{task.title}: {task.horizon}" for task in tasks)
+        return compute_all(config, directory, tasks, *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "_compute_all", spy)
+        failed = runner.run(config, RunDirectory(path), backend, remark=remarks.append)
+    return Played(path, begun, failed, remarks)
 
 
 @pytest.fixture(scope="session")

@@ -6,11 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from rich.console import Console
 
 import milpcb
 from milpcb.experiments.results.store import RunDirectory
-from milpcb.experiments.run.progress import open_progress
 from milpcb.experiments.run.runner import run
 from milpcb.experiments.study.config import parse_config
 from milpcb.solvers import describe_all
@@ -23,8 +21,7 @@ def curves(solver: str, directory: Path) -> pl.DataFrame:
     tables = tomllib.loads(CONFIG.read_text(encoding="utf-8"))
     tables["experiment"]["horizon"] = 20
     tables["oracle"]["solver"] = solver
-    with open_progress("quiet", Console()) as progress:
-        assert run(parse_config(tables), RunDirectory(directory), progress, "serial") == []
+    assert run(parse_config(tables), RunDirectory(directory), "serial") == []
     return milpcb.load(directory).drop("seconds", "oracle_seconds", "oracle", "key")
 
 

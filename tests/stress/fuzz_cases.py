@@ -31,7 +31,7 @@ def cases(seed: int, count: int) -> list[Case]:
 
 
 CALLS = (
-    *(("run", "a.toml", "--out", "out", "--progress", how) for how in ("quiet", "plain")),
+    *(("run", "a.toml", "--out", "out", "--progress", how) for how in ("quiet", "live")),
     ("run", "a.toml", "--out", "out", "--dry-run"),
     ("bound", "a.toml", "--draws", "2"),
 )

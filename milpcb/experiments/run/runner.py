@@ -1,8 +1,8 @@
-"""From a config to a finished run directory: missing tasks are computed, finished ones are kept; or to a dry run."""
+"""From a config to a finished run directory: missing tasks are computed, finished ones are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -12,25 +12,19 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import cast
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
-from milpcb.core.decimals import spaced
 from milpcb.errors import RunError
 from milpcb.experiments.results.curves import write_curves
 from milpcb.experiments.results.records import CONFIG
 from milpcb.experiments.results.store import RunDirectory, check_config
-from milpcb.experiments.run.backends import Backend, cores, environment, listening
+from milpcb.experiments.run.backends import Backend, News, cores, environment, listening
 from milpcb.experiments.run.player import LearnerPlayer, checkpoints
-from milpcb.experiments.run.progress import Progress, span
 from milpcb.experiments.run.task import Failure, Outcome, compute
-from milpcb.experiments.study.cells import Cell, Study, Task, build_study
+from milpcb.experiments.study.cells import Cell, Task, build_study
 from milpcb.experiments.study.config import read_config
 from milpcb.experiments.study.sections import Config
 from milpcb.experiments.study.worlds import World, entrant_of, open_world
 from milpcb.plugins import registry
 
-MOST_LISTED = 40  # cells of a dry run; more are counted by learner
 ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
 
 Failed = list[tuple[Task, str]]
@@ -47,15 +41,22 @@ def _compiling_announced_once() -> Iterator[None]:
 
 
 @_compiling_announced_once()
-def run(config: Config, directory: RunDirectory, progress: Progress, backend: str | None = None) -> Failed:
+def run(
+    config: Config,
+    directory: RunDirectory,
+    backend: str | None = None,
+    tick: Callable[[int, int], object] = lambda *_: None,
+    remark: Callable[[str], object] = lambda _: None,
+) -> Failed:
     """Compute every task that the directory does not hold yet, and write curves and policies; return what failed.
 
     Mistakes in learners are raised before anything is computed. An interrupt leaves the curves that are finished.
+    ``tick`` is called with the rounds played so far and all to play, ``remark`` with lines that a user should see.
     """
     study = build_study(config)
     held = directory.held(study.tasks)
     for line in held.remarks:
-        progress.remark(line)
+        remark(line)
     pending = [task for task in study.tasks if task.key not in held.finished]
     make_backend = registry.load("backend", backend_name(config, backend, len(pending)))
     by = cast("Backend", make_backend(workers=config.run.workers, scheduler=config.run.scheduler))
@@ -63,7 +64,7 @@ def run(config: Config, directory: RunDirectory, progress: Progress, backend: st
     with directory.locked():
         directory.begin(config, study, held.finished)
         try:
-            failed = _compute_all(config, directory, pending, progress, by)
+            failed = _compute_all(config, directory, pending, by, _Rounds(pending, tick), remark)
         except KeyboardInterrupt:
             with suppress(RunError):
                 write_curves(directory)
@@ -99,18 +100,49 @@ def try_out(tasks: list[Task]) -> None:
             world.comparator_oracle()
 
 
-def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], progress: Progress, by: Backend) -> Failed:
+class _Rounds:
+    """Counts the rounds of tasks, without those that an earlier attempt has played."""
+
+    def __init__(self, tasks: list[Task], tick: Callable[[int, int], object]) -> None:
+        self._tick, self._left = tick, {task.key: task.horizon for task in tasks}
+        self._played, self._total = 0, sum(self._left.values())
+        self._at: dict[str, int] = {}  # rounds that have been counted of tasks at play
+
+    def note(self, news: News) -> None:
+        """Count the rounds of a task that reports; one that has ended is left aside."""
+        key, now = news["key"], int(news["round"])
+        if key in self._left:
+            if key not in self._at:
+                self._at[key] = news["first"]
+                self._total -= news["first"]
+            self._played += now - self._at[key]
+            self._at[key] = now
+            self._tick(self._played, self._total)
+
+    def end(self, task: Task) -> None:
+        """Count a task as played."""
+        self._played += self._left.pop(task.key) - self._at.pop(task.key, 0)
+        self._tick(self._played, self._total)
+
+
+def _compute_all(
+    config: Config,
+    directory: RunDirectory,
+    tasks: list[Task],
+    by: Backend,
+    rounds: _Rounds,
+    remark: Callable[[str], object],
+) -> Failed:
     work = partial(compute, directory=directory.path.resolve(), save_seconds=config.run.save_seconds)
     failed: Failed = []
-    progress.start(tasks)
     played = cast("Iterator[tuple[Task, Outcome | Failure | Exception]]", by.map(work, tasks))
-    with listening(progress.note), closing(played) as results:  # type: ignore[type-var]  # iterators of backends are generators
+    with listening(rounds.note), closing(played) as results:  # type: ignore[type-var]  # iterators of backends are generators
         for task, result in results:
             if isinstance(result, Outcome | Failure):
                 for line in result.remarks:
-                    progress.remark(line)
+                    remark(line)
             failure = _keep(directory, task, result)
-            progress.done(task, failure)
+            rounds.end(task)
             if failure is not None:
                 failed.append((task, failure))
     return failed
@@ -136,28 +168,6 @@ def read_run(directory: Path, *, trust: bool) -> Config:
     return read_config(directory / CONFIG, trusted=trust)
 
 
-def dry_run(config: Config, path: Path, backend: str | None = None) -> Iterator[Table | str]:
-    """Yield what --dry-run prints, tables and lines: the config's cells, how many are finished, the time for the rest.
-
-    Nothing is written, and no more than a few rounds of each kind of cell are played.
-    """
-    study, directory = build_study(config), RunDirectory(path)
-    held = directory.held(study.cells)
-    finished = held.finished
-    yield from held.remarks
-    yield _list(study, finished) if len(study.cells) <= MOST_LISTED else _counts(study, finished)
-    yield from study.left_out
-    missing = [cell for cell in study.cells if cell.key not in finished]
-    name = backend_name(config, backend, len(missing))
-    workers = 1 if name == "serial" else config.run.workers or cores()
-    where = f" in {path}" if finished else ""
-    yield f"{len(study.cells)} cells, of which {len(finished)} are finished{where}"
-    if missing:
-        yield f"beside them the best policy in hindsight, {len(study.comparators)} times, each a step of the run too"
-        seconds = estimated_seconds(missing, workers)
-        yield f"estimate: {span(seconds)} with backend {name}, {workers} worker{'s' if workers > 1 else ''}"
-
-
 def estimated_seconds(cells: list[Cell], workers: int) -> float:
     """Return about how many seconds the cells take, by the first rounds of each kind; hindsight is not counted."""
     paces: dict[str, float] = {}
@@ -180,19 +190,3 @@ def _measure(player: LearnerPlayer) -> float:
         seconds.append(perf_counter() - start)
     quick = sorted(seconds)[: ceil(0.9 * len(seconds))]
     return len(quick) / sum(quick)
-
-
-def _list(study: Study, finished: set[str]) -> Table:
-    table = Table("cell", "rounds", "", box=SIMPLE_HEAD)
-    for cell in study.cells:
-        table.add_row(cell.title, spaced(cell.horizon), "finished" if cell.key in finished else "")
-    return table
-
-
-def _counts(study: Study, finished: set[str]) -> Table:
-    table = Table("learner", "cells", "finished", "rounds", box=SIMPLE_HEAD)
-    for label in dict.fromkeys(cell.learner.label for cell in study.cells):
-        own = [cell for cell in study.cells if cell.learner.label == label]
-        done, rounds = sum(cell.key in finished for cell in own), sum(cell.horizon for cell in own)
-        table.add_row(label, spaced(len(own)), spaced(done), spaced(rounds))
-    return table

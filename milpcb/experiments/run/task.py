@@ -64,12 +64,12 @@ class TaskFiles:
         self._first = None
         self.remarks.append(f"saved state {self._key} of '{self._title}' {reason}; it is played from its first round")
 
-    def report(self, played: int, cost: float) -> None:
+    def report(self, played: int) -> None:
         """Report how far the task is, at most twice a second; its pace counts from the first call, when all is open."""
         self._first = played if self._first is None else self._first
         if perf_counter() >= self._report_due:
             self._report_due = perf_counter() + REPORT_EVERY
-            report({"key": self._key, "first": self._first, "round": played, "cost": cost})
+            report({"key": self._key, "first": self._first, "round": played})
 
     @property
     def save_due(self) -> bool:
@@ -181,7 +181,7 @@ def play_cell(cell: Cell, files: TaskFiles) -> Outcome:
 def _play_on(cell: Cell, player: LearnerPlayer, files: TaskFiles) -> Outcome:
     while player.tally.round < cell.horizon:
         player.advance(1)  # a look at the clock takes a microsecond
-        files.report(player.tally.round, player.tally.cost)
+        files.report(player.tally.round)
         if files.save_due:
             files.save(player.state())
     record = {"key": cell.key, **player.record()}
@@ -212,7 +212,7 @@ def hindsight_of_task(
 
     def tick(played: int) -> None:
         if files is not None and played % 1024 == 0:
-            files.report(played, 0.0)
+            files.report(played)
 
     return hindsight(world.stream, world.comparator_oracle(), task.horizon, frozenset(at.tolist()), tick, changes)
 

@@ -7,16 +7,15 @@ import json
 from contextlib import suppress
 
 import pytest
-from rich.console import Console
 
 import milpcb
+from milpcb.commands.console import print_remarks
 from milpcb.core.files import sealed, unsealed
 from milpcb.errors import MilpcbError
 from milpcb.experiments.results import store
 from milpcb.experiments.results.figures.results import read_results
 from milpcb.experiments.results.records import read_index
 from milpcb.experiments.results.report import report
-from milpcb.experiments.run.progress import Progress
 
 
 @pytest.fixture
@@ -109,6 +108,5 @@ def test_every_value_is_checked(file, held):
 def test_a_version_does_not_steer_the_terminal(held, capsys):
     """The versions that a record names are shown on standard error as text."""
     forge(record_of(held, "cells"), lambda body: body["versions"].update(numpy="1\x1b[2J"))
-    remark = store.remarks(held)[0]
-    Progress(Console()).remark(remark)
+    print_remarks(held)
     assert "1\\x1b[2J" in capsys.readouterr().err

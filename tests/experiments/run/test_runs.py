@@ -294,3 +294,16 @@ def test_rounds_that_compile_do_not_count_for_the_estimate_of_a_dry_run(compiles
     player = Clocked(compiles)
     monkeypatch.setattr(runner, "perf_counter", lambda: player.now)
     assert runner._measure(player) == pytest.approx(1000)
+
+
+def test_progress_counts_the_rounds_of_this_run():
+    """Rounds of an earlier attempt are no part; news of others, and of tasks that have ended, are left aside."""
+    one, two, _ = tasks = [SimpleNamespace(key=key, horizon=100) for key in "abc"]
+    ticks = []
+    rounds = runner._Rounds(tasks, lambda *now: ticks.append(now))
+    for key, now in (("a", 81), ("stranger", 50)):
+        rounds.note({"key": key, "first": 80, "round": now})
+    rounds.end(one)
+    rounds.note({"key": "a", "first": 80, "round": 99})
+    rounds.end(two)
+    assert ticks == [(1, 220), (20, 220), (120, 220)]

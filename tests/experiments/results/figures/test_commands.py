@@ -77,18 +77,15 @@ def milpcb(monkeypatch, capsys):
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """Return a finished run directory of 2 environments, 2 horizons and 2 seeds."""
-    from rich.console import Console
-
     from milpcb.experiments.results.store import RunDirectory
-    from milpcb.experiments.run.progress import open_progress
     from milpcb.experiments.run.runner import run
     from milpcb.experiments.study.config import read_config
 
     folder = tmp_path_factory.mktemp("commands")
     (folder / "tiny.toml").write_text(CONFIG, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch, open_progress("quiet", Console()) as progress:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "savefig", sketch)
-        assert not run(read_config(folder / "tiny.toml"), RunDirectory(folder / "run"), progress)
+        assert not run(read_config(folder / "tiny.toml"), RunDirectory(folder / "run"))
     return folder / "run"
 
 
