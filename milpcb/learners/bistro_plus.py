@@ -202,7 +202,7 @@ class BistroPlus(Learner):
         """Return what inexact answers may have added to the regret so far (see milpcb.relaxations.game.excess)."""
         return self._oracle_error
 
-    def estimates(self) -> Floats | None:
+    def estimates(self) -> Floats:
         """Return the past estimates (m, K), in the relaxation's units: of L, or of L / 2 and c - 1/2 where signed."""
         return self._past.copy()
 

@@ -78,10 +78,6 @@ class Certified:
         """Return ``certificate()``, ``certificate_error()`` and ``policy()`` by one minimisation."""
         return self.ledger.certify(self._compared(oracle))
 
-    def estimates(self) -> Floats | None:
-        """Return the algorithm's own sums (m, K) of estimated costs, up to a factor and a constant; None without."""
-        return None
-
     def judged(self, oracle: Minimiser) -> Floats:
         """Return the sums of estimates (m, K) by which ``policy()`` is the best: mostly those over all rounds."""
         return self.ledger.totals(oracle.n_contexts, oracle.n_actions)

@@ -193,10 +193,6 @@ class Exp4(Weighing):
             bound = 0.0
         return bound if confidence is None else bound + self._sure(self.oracle.log_union, confidence)
 
-    def estimates(self) -> Floats | None:
-        """Return the estimates (c / q) e_y, summed by context (m, K); None where they are optimistic."""
-        return None if self._optimism is not None else self.ledger.totals(self.oracle.n_contexts, self.n_actions)
-
     def _go_on(self, before: Exp4) -> None:
         """Take over totals and rate; a new action is at first as good as the best of the old ones at a context.
 
@@ -306,10 +302,6 @@ class Forgetting(Exp4):
         """Return NaN."""
         del confidence
         return np.nan
-
-    def estimates(self) -> Floats | None:
-        """Return None: totals are not kept by context."""
-        return None
 
     def _go_on(self, before: Any) -> None:
         super(Exp4, self)._go_on(before)  # the ledger does not know what was forgotten

@@ -224,10 +224,6 @@ class ContextualFTPL(Learner):
         """Return what an adaptive run proves about itself; NaN at a fixed epsilon and with a ``confidence``."""
         return self._leader.bound() if confidence is None else np.nan
 
-    def estimates(self) -> Floats | None:
-        """Return the estimates J c e_y, summed by context (m, K), without noise."""
-        return self.ledger.totals(self.oracle.n_contexts, self.n_actions)
-
     def _adaptive(self, seed: int, noise_on: Place, cap: int | None, queries: str) -> AdaptiveNoise:
         table = self.oracle.table(noise_on)
         asked = Leaders(table, None if queries == "profile" else self.oracle)

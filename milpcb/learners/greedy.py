@@ -1,12 +1,11 @@
 """The greedy family: epsilon-greedy, epoch-greedy and explore-then-commit play what looks best, and explore."""
 
 from math import ceil
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast
 
 import numpy as np
 
-from milpcb import rng
-from milpcb.core.checks import choice, real, whole
+from milpcb.core.checks import real, whole
 from milpcb.errors import InputError
 from milpcb.learners.base import Learner
 from milpcb.learners.needs import played_on, require
@@ -15,20 +14,16 @@ from milpcb.types import Floats
 
 
 class LoggedCosts:
-    """Estimated costs of played actions, and the policy last trained on them.
+    """Estimated costs of played actions, in a table that the oracle keeps, and the policy last trained on them.
 
-    The costs go into a table that the oracle keeps (milpcb.protocols.oracles), those of all rounds since a training at
-    once when the next one asks. The policy is asked for the action on a row when that row is shown, so a round costs
-    the same however many contexts there are, if that is so of the table's queries, and contexts may arrive. Costs are
-    never negative: sums of them lose no digits, however long they are kept.
+    The policy is asked for the action on a row when that row is shown, so a round costs the same however many contexts
+    there are, and contexts may arrive. Costs are never negative: sums of them lose no digits, however long they grow.
     """
 
     def __init__(self, oracle: ValueOracle) -> None:
         self.trained = False
         self._oracle = oracle
         self._table = oracle.table(noise=None)
-        self._cells: dict[tuple[int, int], float] = {}  # what was added so far, by row and action
-        self._new: list[tuple[int, int, float]] = []  # what the table does not hold yet
         self._policy: Policy | None = None
         self._actions: dict[int, int] = {}  # of the policy, on the rows that it was asked about
         self._trained_on: Any = None  # the totals that the policy is best on, where rows may still arrive
@@ -36,14 +31,10 @@ class LoggedCosts:
     def add(self, row: int, action: int, amount: float) -> None:
         """Add to the estimated cost of an action at a context."""
         if amount:
-            self._cells[row, action] = self._cells.get((row, action), 0.0) + amount
-            self._new.append((row, action, amount))
+            self._table.add(row, action, amount)
 
     def train(self) -> None:
         """Take a policy of least estimated cost (one minimiser); raises OracleInexact unless it is proved."""
-        if self._new:
-            self._table.add_all(*zip(*self._new, strict=True))
-            self._new = []
         answer = self._table.minimise()
         _ = answer.value  # raises unless the minimum is proved
         self._policy = answer.policy  # and then some policy attains it
@@ -57,30 +48,15 @@ class LoggedCosts:
             action = self._actions[row] = played_on(cast("Policy", self._policy), self._oracle.contexts, row)
         return action
 
-    def totals(self) -> Floats:
-        """Return the estimated costs, summed by context (m, K)."""
-        totals = np.zeros((self._oracle.n_contexts, self._oracle.n_actions))
-        for cell, amount in self._cells.items():
-            totals[cell] = amount
-        return totals
-
     def state(self) -> dict[str, Any]:
-        """Return costs, table and policy: its labels of all contexts there are, and what it was trained on."""
+        """Return table and policy: its labels of all contexts there are, and what it was trained on."""
         labels = list(self._actions.values()) if self.trained else None
         if self._policy is not None:
             labels = self._policy.predict(self._oracle.contexts).tolist()
-        return {
-            "cells": [[*cell, amount] for cell, amount in self._cells.items()],
-            "new": [list(each) for each in self._new],
-            "table": self._table.state(),
-            "labels": labels,
-            "trained_on": self._trained_on,
-        }
+        return {"table": self._table.state(), "labels": labels, "trained_on": self._trained_on}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._cells = {(row, action): amount for row, action, amount in state["cells"]}
-        self._new = [(row, action, amount) for row, action, amount in state["new"]]
         labels, self._trained_on = state["labels"], state["trained_on"]
         self.trained = labels is not None
         self._policy, self._actions = None, dict(enumerate(labels or []))
@@ -113,15 +89,10 @@ class GreedyLearner(Learner):
         q[self._log.action(row)] += 1.0 - epsilon
         return q
 
-    def estimates(self) -> Floats | None:
-        """Return the estimates that policies are trained on, summed by context (m, K)."""
-        return self._log.totals()
-
     def _luck(self) -> float:
         """Return sqrt(T log N / 2): what the best policy in hindsight gains, at most, on the best one in expectation.
 
-        Bounds for i.i.d. rounds compare with the policy pi* of least expected cost R. The best in hindsight costs less,
-        by at most E max_pi (T R(pi) - cost of pi), a maximum over N sums of T centred variables of range 1.
+        It is a bound on E max_pi (T R(pi) - cost of pi), a maximum over N sums of T centred variables of range 1.
         """
         return float(np.sqrt((self.horizon or 0) * self._log_size / 2))
 
@@ -130,39 +101,34 @@ class GreedyLearner(Learner):
 
         The estimates Y_s(pi) >= 0 have means w_s R(pi) given the past, and ``weight`` is the sum of the w_s;
         ``second_moment`` bounds the sum of the E[Y_s(pi)^2]. As exp(-u) <= 1 - u + u^2 / 2 for u >= 0, the lower tail
-        of a sum of such estimates is sub-Gaussian with that sum as its variance, whatever their range. So the largest
-        of N shortfalls is at most sqrt(2 second_moment log N) in expectation, and the excess of pi* has mean 0.
+        of a sum of such estimates is sub-Gaussian with that sum as its variance. So the largest of N shortfalls is at
+        most sqrt(2 second_moment log N) in expectation, and the excess of pi* has mean 0.
         """
         return np.asarray(np.sqrt(2 * np.asarray(second_moment) * self._log_size) / weight)
 
 
-Data = Literal["all", "exploration"]
 MOST = 1e6  # a scale from which on every round that there can be explores
 
 
 class EpsilonGreedy(GreedyLearner):
     """In round t: uniform with probability e_t = min(1, a / t^(1/3)), else the best policy of the last training.
 
-    Setting: i.i.d. rounds. Guarantee: to leading order, and if it trained in every round, E[regret] <= 4.5 / 3^(1/3)
-    T^(2/3) (K log N)^(1/3) = 3.12 (...) for a = (K log N / 3)^(1/3) and ``data = "exploration"`` (derived for this
-    project). ``guarantee()`` is not that constant but a bound that holds at every T: the sum of all e_t, of what the
-    policy then in force may lose, and of sqrt(T log N / 2). Training at powers of 2 on all data makes it up to 14% more
-    to leading order. Oracle: one minimiser per training, about log2(T) in the whole run at the default ``ratio``.
+    Setting: i.i.d. rounds, each estimated by (c / q) e_y. Guarantee (derived for this project): to leading order, for
+    a = (K log N / 3)^(1/3), E[regret] <= 3.25 T^(2/3) (K log N)^(1/3) if it trained in every round, 3.6 (...) at powers
+    of 2. ``guarantee()`` is not that constant but a bound that holds at every T: the sum of all e_t, of what the policy
+    then in force may lose, and of sqrt(T log N / 2). Oracle: one minimiser per training, about log2(T) in the whole run
+    at the default ``ratio``.
 
     Parameters
     ----------
-    oracle, horizon : as of every learner; how rounds are played does not depend on the horizon
-    seed : non-negative integer; used by ``data = "exploration"`` alone
+    oracle, horizon, seed : as of every learner; how rounds are played depends on the oracle alone
     scale : a > 0; None takes the one above
-    data : what the policy is trained on: "all" rounds, each estimated by (c / q) e_y; or the rounds of "exploration"
-        alone, by K c e_y. Whether a round explored is drawn once its action is known, which has the same law as a coin
-        before it
     ratio : training takes place after round 1, and again when there are ``ratio`` >= 1 times as many rounds; 2 means
         after rounds 1, 2, 4, 8, ..., 1 after every round
 
     """
 
-    kept = ("_training", "_rng", "_log")
+    kept = ("_training", "_log")
 
     def __init__(
         self,
@@ -171,17 +137,14 @@ class EpsilonGreedy(GreedyLearner):
         horizon: int | None = None,
         seed: int = 0,
         scale: float | None = None,
-        data: Data = "all",
         ratio: float = 2.0,
     ) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
-        self._data = choice("data", data, get_args(Data))
         if scale is None:
             scale = float(np.cbrt(self.n_actions * self._log_size / 3))
         self.scale = real("scale (a)", scale, "finite and above 0", lambda a: a > 0)
         self.ratio = real("ratio", ratio, "finite and at least 1", lambda factor: factor >= 1)
         self._training = 1
-        self._rng = rng.child(seed, "learner", "exploration")
 
     @property
     def least_chance(self) -> float:
@@ -192,26 +155,26 @@ class EpsilonGreedy(GreedyLearner):
         return self._play(row, self._epsilon())
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        if self._data == "all":
-            self._log.add(row, action, cost / probability)
-        elif self._rng.random() * self.n_actions * probability < self._epsilon():
-            self._log.add(row, action, self.n_actions * cost)
+        self._log.add(row, action, cost / probability)
         if self.played + 1 == self._training:
             self._log.train()
             self._training = self._after(self._training)
 
     def guarantee(self) -> float:
-        """Return the bound on expected regret for i.i.d. rounds, at this T, a, K and class; inf with no horizon."""
+        """Return the bound on expected regret for i.i.d. rounds, at this T, a, K and class; inf with no horizon.
+
+        Sums are bounded by integrals. An estimate (c / q) e_y has the mean R, and a second moment of at most K / e_s.
+        """
         if self.horizon is None:
             return np.inf
         ends = [1]
         while ends[-1] < self.horizon:
             ends.append(min(self.horizon, self._after(ends[-1])))
         seen = np.array(ends[:-1], dtype=float)
-        lost = (np.diff(ends) * np.minimum(1.0, self._lost(seen))).sum()
         once, T = np.array([1.0, self.horizon])
+        lost = self._deviation(self.n_actions * (self._inverses(seen + 1) - self._inverses(once)), seen)
         explored = 1.0 + self._explored(T) - self._explored(once)  # round 1 is uniform
-        return float(explored + lost + self._luck())
+        return float(explored + (np.diff(ends) * np.minimum(1.0, lost)).sum() + self._luck())
 
     def _epsilon(self) -> float:
         """Return e_t of the current round; a round before the first training explores for certain."""
@@ -220,20 +183,13 @@ class EpsilonGreedy(GreedyLearner):
     def _after(self, training: int) -> int:
         return max(training + 1, ceil(self.ratio * training))
 
-    def _lost(self, seen: Floats) -> Floats:
-        """Return what the best-looking policy on ``seen`` rounds may lose a round; sums are bounded by integrals."""
-        K, one = self.n_actions, np.ones(1)
-        if self._data == "all":  # estimate (c / q) e_y: mean R, second moment at most K / e_s
-            return self._deviation(K * (self._inverses(seen + 1) - self._inverses(one)), seen)
-        explored = self._explored(seen + 1) - self._explored(one)
-        return self._deviation(K * explored, explored)  # K c e_y: mean e_s R, second moment K e_s
-
     def _explored(self, t: Floats) -> Floats:
         """Return the integral of e from 0 to ``t``; e is 1 up to a^3."""
         a = min(self.scale, MOST)
         return np.where(t <= a**3, t, 1.5 * a * t ** (2 / 3) - 0.5 * a**3)
 
     def _inverses(self, t: Floats) -> Floats:
+        """Return the integral of 1 / e from 0 to ``t``."""
         a = min(self.scale, MOST)
         return np.where(t <= a**3, t, 0.75 / a * t ** (4 / 3) + 0.25 * a**3)
 
@@ -244,8 +200,8 @@ class EpochGreedy(GreedyLearner):
     Setting: i.i.d. rounds; T need not be known. s_l = floor(1 / eps_l), where eps_l = min(1, sqrt(2 K log N / l))
     bounds what the policy may lose in a round. So each epoch loses at most 1 in its uniform round and at most s_l eps_l
     <= 1 in the others. Guarantee: E[regret] <= 2 L(T) + sqrt(T log N / 2), L(T) the number of epochs begun by round T:
-    to leading order 3.30 T^(2/3) (K log N)^(1/3). The algorithm and the argument are Langford & Zhang's; eps_l and the
-    constant are derived for this project. Oracle: one minimiser per epoch, so about T^(-1/3) calls a round.
+    to leading order 3.30 T^(2/3) (K log N)^(1/3). The algorithm and the argument are Langford & Zhang's (2007); eps_l
+    and the constant are derived for this project. Oracle: one minimiser per epoch, so about T^(-1/3) calls a round.
 
     Parameters
     ----------
@@ -291,13 +247,12 @@ class ExploreThenCommit(GreedyLearner):
 
     Setting: i.i.d. rounds; a change of the costs after the n-th round is never noticed. Guarantee: with n = (T^2 K log
     N / 2)^(1/3), E[regret] <= n + (T - n) sqrt(2 K log N / n) + sqrt(T log N / 2), that is 3 / 2^(1/3) T^(2/3) (K log
-    N)^(1/3) = 2.38 (...) to leading order. The scheme is folklore; the constants are derived for this project: each
-    estimate K c has a second moment of at most K. Oracle: one minimiser in the whole run.
+    N)^(1/3) = 2.38 (...) to leading order (folklore; the constants are derived for this project). Oracle: one minimiser
+    in the whole run.
 
     Parameters
     ----------
-    oracle, seed : as of every learner
-    horizon : number of rounds T
+    oracle, horizon, seed : as of every learner
     rounds : number n of uniform rounds, 1 <= n <= T; None takes the n above, rounded up, and at most T. With n = T all
         play is uniform and the oracle is never asked
 

@@ -157,10 +157,6 @@ class Guarded(Around):
         """Return that of both learners."""
         return self.inner.oracle_error() + (0.0 if self.safe is None else self.safe.oracle_error())
 
-    def estimates(self) -> Floats | None:
-        """Return those of the learner that plays, which knows of no rounds of another."""
-        return (self.inner if self.safe is None else self.safe).estimates()
-
     def _restore(self, state: dict[str, Any]) -> None:
         self.safe = self.changed = None
         if state["changed"] is not None:

@@ -8,7 +8,6 @@ from milpcb.learners.base import Learner
 from milpcb.learners.needs import check_pool
 from milpcb.plugins import injection, registry
 from milpcb.protocols import ContextModel
-from milpcb.types import Floats
 
 _PLAYED = "{} goes with learners that learn from played actions, not with {}"
 
@@ -31,10 +30,6 @@ class Around(Learner):
     def oracle_error(self) -> float:
         """Return that of the learner inside."""
         return self.inner.oracle_error()
-
-    def estimates(self) -> Floats | None:
-        """Return those of the learner inside, of the rounds that it learnt."""
-        return self.inner.estimates()
 
     def _made(self, inner: str | Learner, options: Mapping[str, Any] | None, **supplied: Any) -> Learner:
         """Return a learner for the inside: made by its name with its own ``options``, or as it is handed in.

@@ -114,10 +114,6 @@ class EpochLearner(Learner):
             self._mass = mass
         self._complete(best)
 
-    def estimates(self) -> Floats | None:
-        """Return the estimated rewards (m, K) as costs: their negatives, as every reward is 1 - cost."""
-        return -self._rewards
-
     def _complete(self, labels: Ints) -> None:
         """Make the table of q: what Q lacks to 1 goes to the policy that plays ``labels`` (m,)."""
         full = self._mass.copy()

@@ -171,16 +171,6 @@ def check_refusals(make: Make, instance: Scenario) -> None:
         finish_round(learner, row, costs, expected[t], action)
 
 
-def check_estimates(make: Make, instance: Scenario) -> None:
-    """The algorithm's own estimates, where it keeps any, are finite and (m, K)."""
-    learner = instance.learner(make)
-    transcript(learner, instance, 0, HORIZON // 2)
-    totals = learner.estimates()
-    if totals is not None:
-        assert totals.shape == (len(instance.contexts), N_ACTIONS), totals.shape
-        assert np.isfinite(totals).all(), totals
-
-
 def check_certificate(make: Make, instance: Scenario) -> None:
     """Certificate, its error and ``policy()`` are those of all policies one by one, and asking changes no later play.
 

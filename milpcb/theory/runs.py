@@ -170,7 +170,7 @@ def _counts(learner: BistroPlus, player: Player) -> float:
             for _ in range(DRAWS // 5):
                 before = learner.estimates()
                 learner._learn(row, action, float(cost), float(q))  # noqa: SLF001 - one round again and again
-                added = learner.estimates() - before  # type: ignore[operator]
+                added = learner.estimates() - before
                 step, added[row, action] = added[row, action], 0.0
                 seen[inf if added.any() else round(float(step), 9) + 0.0] += 1
             chance, counted = player.estimate(cost, q)  # type: ignore[arg-type]

@@ -151,7 +151,7 @@ def test_a_fresh_explore_then_commit_pays_where_uniform_pays_a_third():
 def test_copies_never_draw_as_the_run_does():
     """Seeds of copies are large numbers, all different, and as many as there are copies."""
     stream = Mirror("epsilon_greedy", copies=5, **SMALL).open(TREES, 20, 0)
-    seeds = [copy._rng.bit_generator.seed_seq.entropy for copy in stream._play.args[0]()]
+    seeds = [copy.seed for copy in stream._play.args[0]()]
     assert len(set(seeds)) == 5
     assert min(seeds) >= 2**32
 

@@ -190,13 +190,6 @@ def test_the_oracle_is_asked_what_queries_names(
     assert len(asked) == profiles
 
 
-def test_estimates_are_those_of_the_ledger() -> None:
-    """The sums that the leader follows are by context and action what certificates are made of."""
-    learner = adaptive()
-    play_planted(learner, 100, 0)
-    assert learner.estimates().tolist() == learner.state()["leader"]["table"]
-
-
 def test_a_class_of_one_policy_is_played() -> None:
     """Nothing is to be found out: the policy is followed, at regret 0."""
     learner = adaptive([[1, 0]])

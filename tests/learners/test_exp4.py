@@ -270,7 +270,6 @@ def test_forgetting_plays_by_what_policies_cost_of_late(by: Any) -> None:
         paid.append(cost / q[action] * (FOUR[:, row] == action))
     assert learner.guarantee() == np.inf
     assert np.isnan(learner.bound())
-    assert learner.estimates() is None
     state, fresh = learner.state(), Forgetting(oracle, rounds=7, by=by)
     with pytest.raises(InputError, match="cannot go on"):  # the ledger does not know what was forgotten
         learner.go_on(fresh)

@@ -122,7 +122,6 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("doubling", {"inner": "exp44"}, "'exp4'"),
     *(("epsilon_greedy", {"scale": scale}, "scale") for scale in (0.0, np.inf)),
     *(("epsilon_greedy", {"ratio": ratio}, "ratio") for ratio in (0.9, np.nan)),
-    ("epsilon_greedy", {"data": "explore"}, "'exploration'"),
     ("exp4", {"rate": "anytme"}, "'anytime'"),
     *(("exp4", {"rate": rate}, "rate") for rate in (-0.1, np.nan, np.inf, True)),
     *(("exp4", {"delays": 1.0, **other}, "delays=") for other in ({"rate": "certified"}, {"estimates": "optimistic"})),

@@ -54,13 +54,7 @@ SAVED: dict[str, tuple[Callable[[int, int], Any], list[int]]] = {
         [60],
     ),
     "epoch greedy": (lambda _, T: EpochGreedy(LISTED, horizon=T), [0, 1, 2, 200, 201, 202, 203]),
-    **{
-        f"epsilon greedy, {data}": (
-            lambda seed, T, data=data: EpsilonGreedy(LISTED, horizon=T, seed=seed, data=data),
-            [0, 1, 37, 63, 64],
-        )
-        for data in ("all", "exploration")
-    },
+    "epsilon greedy": (lambda _, T: EpsilonGreedy(LISTED, horizon=T), [0, 1, 37, 63, 64]),
     **{
         f"bistro, one draw, {noise}, {options}": (
             lambda seed, T, noise=noise, options=options: BistroPlus(

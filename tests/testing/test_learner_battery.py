@@ -181,8 +181,6 @@ MISTAKES: list[tuple[str, dict[str, Any]]] = [
     ("guarded", {"_act": exposing, "_learn": trusting}),
     ("unplayed costs", {"_learn": peeping}),
     ("refusals", {"act": careless}),
-    ("estimates", {"estimates": lambda _self: np.zeros((3, 4))}),
-    ("estimates", {"estimates": lambda _self: np.full((4, 3), np.nan)}),
     ("certificate", {"certify": lambda self, oracle=None: Learner.certify(self, oracle)._replace(value=0.0)}),
     ("certificate", {"certify": lambda self, oracle=None: Learner.certify(self, oracle)._replace(error=0.0)}),
     ("certificate", {"certify": another_policy}),

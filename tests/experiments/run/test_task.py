@@ -336,7 +336,7 @@ def test_a_record_ends_with_the_leader(kind, tiny, tmp_path):
     points = timeless(played(player, iter(lambda: 7, None)))
     assert {name: outcome.record[name] for name in points} == points
     contexts = world.stream.contexts
-    totals = player.learner.ledger.totals(*player.learner.estimates().shape)
+    totals = player.learner.ledger.totals(8, player.learner.n_actions)
     leaders = {str(policy): policy for policy in world.policies.on(contexts).policies()}
     labels = leaders[outcome.record["leader"]].predict(contexts)
     least = min(totals[np.arange(8), policy.predict(contexts)].sum() for policy in leaders.values())
