@@ -23,7 +23,7 @@ Futures = Literal["fresh", "once"]
 
 
 class Reply(NamedTuple):
-    """The oracle on one future: q* (K,), and a bound on what inexact answers may make it lose, in units of cost."""
+    """The oracle on one future: q* (K,), and a bound on what inexact answers may make it lose."""
 
     q_star: Floats
     excess: float = 0.0
@@ -45,12 +45,9 @@ class BistroPlus(Learner):
     pool : FinitePool, Transductive, Empirical, or a Sampler with a GrowingOracle
     horizon, seed : as of every learner
     scale : L >= K; None takes the minimiser of the guarantee; "relaxation" the minimiser of Rel(empty) itself,
-        estimated once for this class on these contexts (about 800 oracle values). ``guarantee()`` is then the closed
-        form at that L; ``estimated_guarantee`` is the sharper bound, the estimate of Rel(empty) with its 95 % interval
-        (see milpcb.relaxations.value), and None for any other ``scale``
-    noise : a registered relaxation: "paper" is BISTRO+ as published, "centred" the same with a sharper guarantee,
-        "half" and "coordinate" have less noise and sharper guarantees still, "signed" estimates c - 1/2 and has the
-        least, "bistro" is BISTRO (Rakhlin & Sridharan 2016)
+        estimated once for this class on these contexts (about 800 oracle values). ``estimated_guarantee`` is then that
+        estimate with its 95 % interval (see milpcb.relaxations.value), and None for any other ``scale``
+    noise : a registered relaxation: "paper", "centred", "half", "coordinate", "signed" or "bistro"
     queries : "all" asks K + 1 values as in the paper; "profile" asks one profile, the answers are the same; "argmin"
         asks for one policy and gives all leftover mass to its action, which is optimal too; None takes "all", and
         "argmin" with ``future="once"``
@@ -60,13 +57,11 @@ class BistroPlus(Learner):
     estimator : "bernoulli" estimates c_t by L X e_y with X ~ Bernoulli(c / (L q)) as in the paper, and keeps totals
         whole; "ips" by (c / q) e_y, which has less variance ("signed": c - 1/2 for c); None takes the relaxation's own
     anytime : go on with the bounds that an oracle with a time or gap limit can give. What they may have cost in all is
-        added up in ``oracle_error()``; exact answers add nothing. Without it an unproved answer is an error
+        added up in ``oracle_error()``. Without it an unproved answer is an error
     future : "fresh" draws a future in each round, as published; "once" draws it before the first round and takes it
-        away round by round. Expected regret is the same, and so is the guarantee, but a policy is asked for only where
-        a change of the totals may have unseated the one before: about 1 + 5 T / L times at most (counted in
-        ``one_draw``). Of equally cheap policies a program that branches follows any, every other oracle the first in an
-        order that is drawn. One rule is in force at any time, ``rule()``. Given the draw nothing is bounded, so regret
-        varies more from run to run; where costs react to the play nothing is promised (milpcb/theory/one_draw.md)
+        away round by round. Expected regret and guarantee are the same, a policy is asked for about 1 + 5 T / L times
+        at most, and one rule is in force at any time, ``rule()``; but regret varies more from run to run, and nothing
+        is promised where costs react to the play (milpcb/theory/one_draw.md)
     futures : with "once", how many futures are drawn, of which each round takes one at random: regret varies less
     redraw : with "once", all futures are drawn anew after every so many rounds
 
@@ -163,11 +158,9 @@ class BistroPlus(Learner):
 
     @property
     def least_chance(self) -> float:
-        """1/L."""
         return 1.0 / self.scale
 
     def _act(self, row: int) -> Floats:
-        """Return q_t(rho_t) for a fresh future rho_t (K,), or for what is left of the one draw."""
         self._pool.observe(self.played, row)
         if self.one_draw is not None:
             action = self.one_draw.play(self.played, row)
@@ -181,7 +174,6 @@ class BistroPlus(Learner):
         return mix(q_star, self.scale)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Add the estimate of c_t: L X e_y with X ~ Bernoulli(c / (L q)) (paper, equation (4)), or its mean given y."""
         chance, units = self.relaxation.estimate(cost, probability, self.scale)
         if self._estimator == "ips":
             self._past[row, action] += units * chance
@@ -199,7 +191,6 @@ class BistroPlus(Learner):
         return float(self.relaxation.guarantee(self.scale, self.horizon, self.n_actions, self.oracle.log_size))
 
     def oracle_error(self) -> float:
-        """Return what inexact answers may have added to the regret so far (see milpcb.relaxations.game.excess)."""
         return self._oracle_error
 
     def estimates(self) -> Floats:
@@ -207,7 +198,6 @@ class BistroPlus(Learner):
         return self._past.copy()
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Go on with as many rows as there were: a Sampler brings back its contexts, and so the oracle's rows."""
         self._pool.restore(state["pool"])
         m, rows = self.oracle.n_contexts, len(state["past"])
         if rows != m and not (rows < m and hasattr(self.oracle, "extend")):  # a GrowingOracle's contexts arrive in play
@@ -216,7 +206,6 @@ class BistroPlus(Learner):
         super()._restore(state)
 
     def _check(self, noise: str, pool: ContextModel, *, once: bool) -> None:
-        """Raise InputError where the choices do not go together."""
         queries, leftover, drawn = self._queries, self._leftover_rule, self._estimator == "bernoulli"
         even, anytime = self.relaxation.even_ties, self._anytime
         wrong = {
@@ -248,7 +237,6 @@ class BistroPlus(Learner):
                 raise InputError(message)
 
     def _choose_scale(self, scale: float | str | None, seed: int) -> float:
-        """Return L; raises InputError where it is too small, or to be estimated and the law of contexts is unknown."""
         T, K = self.horizon, self.n_actions
         if isinstance(scale, str) and scale == "relaxation":
             draws = rng.child(seed, "theory", "relaxation_value")
@@ -261,11 +249,9 @@ class BistroPlus(Learner):
         return real("scale (L)", scale, wanted, lambda number: number >= least)
 
     def _with_room(self) -> Floats:
-        """Return a copy of past estimates with a row for each context that the oracle has taken in."""
         return np.pad(self._past, ((0, self.oracle.n_contexts - len(self._past)), (0, 0)))
 
     def _draw_totals(self) -> None:
-        """Put past estimates plus a fresh future into the cost table: tot(pi) for every policy, in units."""
         counts = self._pool.future(self.played, self.horizon, self._rate, self._future_rng)
         if len(counts) > len(self._past):  # a sampler has brought new contexts
             self._past = self._with_room()
@@ -274,7 +260,6 @@ class BistroPlus(Learner):
         np.add(self._past, noise, out=self._costs)
 
     def _ask_all(self, row: int) -> Reply:
-        """Return q* for upper bounds of psi, where known differences of psi have tightened the bounds on both sides."""
         probe, costs = self.relaxation.probe, self._costs
         psi = np.empty((self.n_actions + 1, 2))  # lower and upper bound of each
         psi[0] = self._bounds()

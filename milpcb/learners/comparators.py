@@ -26,7 +26,6 @@ class Uniform(Learner):
 
     @property
     def least_chance(self) -> float:
-        """1/K."""
         return 1.0 / self.n_actions
 
     def _act(self, row: int) -> Floats:
@@ -34,7 +33,7 @@ class Uniform(Learner):
         return self._q.copy()
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Do nothing: no cost changes what is played."""
+        """Learn nothing."""
 
     def _go_on(self, before: Learner) -> None:
         """There is nothing to take over."""
@@ -43,8 +42,7 @@ class Uniform(Learner):
 class BestInHindsight(Learner):
     """Plays ``best[row]``, the action of the policy that turns out cheapest over all T rounds.
 
-    Its regret after T rounds is 0 by definition. Earlier it is never negative, and positive wherever another policy is
-    still ahead. It is no learner, for it knows the end: a study shows by it how well a policy of the class can do.
+    Its regret after T rounds is 0 by definition; earlier it is never negative. It is no learner, for it knows the end.
 
     Parameters
     ----------
@@ -70,8 +68,7 @@ class BestInHindsight(Learner):
         return np.array(self._q[row])
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Do nothing: the best policy is known."""
+        """Learn nothing."""
 
     def guarantee(self) -> float:
-        """Return 0, the regret after all T rounds."""
         return 0.0

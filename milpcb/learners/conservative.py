@@ -30,19 +30,14 @@ class Conservative(Around):
     milpcb/theory/confidence.md). In every round the baseline's total is known to be at least ``floor``, and
 
     * where paid + 1 <= (1 + loss) floor + allowance, the learner's q is played, mixed with a share mu of the baseline's
-      action, so that the floor goes on growing once the learner has left the baseline. For the n-th such round mu is
-      min(1/2, share / n^(1/3)); the promise holds for any mu;
+      action, so that the floor goes on growing. For the n-th such round mu is min(1/2, share / n^(1/3));
     * else the baseline's action. Its cost enters both sides alike.
 
     Until its cost is known, a round of the first kind counts as 1 on the left and 0 on the right, so rounds may be
-    learnt late, and whatever is never learnt is paid for, given up or not.
-
-    Whether the learner inside was followed in a mixed round is drawn when the cost is known, given the action, which
-    has the same law as a coin before it; else it gives the round up. It never learns from rounds of the baseline alone.
-
-    ``certificate()``, with a confidence or without, is over all rounds; what the baseline alone paid counts whole.
-    ``bound()`` is that of the learner inside plus what was paid in rounds in which it was not followed. There is no
-    ``guarantee()`` of regret, as nobody can know how many rounds the baseline gets.
+    learnt late, and whatever is never learnt is paid for, given up or not. Whether the learner inside was followed in a
+    mixed round is drawn given the action; else it gives the round up. It never learns from rounds of the baseline
+    alone. ``bound()`` is that of the learner inside plus what was paid in rounds in which it was not followed. There is
+    no ``guarantee()`` of regret, as nobody can know how many rounds the baseline gets.
 
     Parameters
     ----------
@@ -113,7 +108,6 @@ class Conservative(Around):
         return self._at_worst() > (1 + self._loss) * self._floor.value + self._allowance + self.deviations
 
     def _act(self, row: int) -> Floats:
-        """Return the learner's distribution (K,) mixed with the baseline's action, or that action alone."""
         action = self._action(row)
         if self.at_limit:
             self._alone += 1
@@ -128,7 +122,6 @@ class Conservative(Around):
         return np.asarray((1 - mu) * q + mu * self._only(action))
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> float:
-        """Add what the baseline's cost shows of it, and hand the cost on where the learner inside was followed."""
         usual, mu, aside = (self._action(row), 0.0, None) if self.note is None else self.note
         if action == usual:
             self._floor.add(cost, cost / probability)
@@ -166,10 +159,7 @@ class Conservative(Around):
             self.inner.give_up()
 
     def _override(self, row: int, action: int) -> None:
-        """Count the round as 1 until its cost is known, and let what is promised grow where it is not the baseline's.
-
-        It earns no floor: what the baseline would have cost is known only where its action was drawn.
-        """
+        """Count the round as 1 until its cost is known; it earns no floor, and the promise grows by a deviation."""
         usual, _, aside = (self._action(row), 0.0, None) if self.note is None else self.note
         self.deviations += action != usual
         if aside is not None:
@@ -190,11 +180,9 @@ class Conservative(Around):
         return mine
 
     def bound(self, confidence: float | None = None) -> float:
-        """Return the bound of the learner inside on its own rounds, plus what was paid in all others."""
         return self.inner.bound(confidence) + self._elsewhere
 
     def _go_on(self, before: Conservative) -> None:
-        """Take over floor, counts and coins; the learner inside goes on likewise."""
         self.inner.go_on(before.inner)
         for name in set(self.kept or ()) - {"inner"}:
             setattr(self, name, getattr(before, name))
@@ -213,7 +201,6 @@ class Conservative(Around):
 
 
 def _read(baseline: Any, n_actions: int, n_contexts: int) -> Callable[[int], int]:
-    """Return the function from row to action; raises InputError on what is none of the three forms."""
     if callable(baseline):
         return baseline  # type: ignore[no-any-return]
     if isinstance(baseline, (list, tuple, np.ndarray)):

@@ -20,9 +20,8 @@ class Doubling(Around):
 
     Setting and kind of guarantee are those of the learner inside. Its guarantee for a phase also holds for a part of
     it, as costs could be 0 from there on; so the regret of T rounds is at most the sum of the guarantees of the phases
-    that T rounds reach into. Where one guarantee grows like T^a that sum is at most 2^a / (2^a - 1) times the
-    guarantee of a learner that knows T: 2.70 times for T^(2/3), 3.41 times for T^(1/2). What is learnt in a phase is
-    forgotten after it, except by a pool that watches contexts.
+    that T rounds reach into. Where one grows like T^a that sum is at most 2^a / (2^a - 1) times the guarantee of a
+    learner that knows T: 2.70 times for T^(2/3), 3.41 times for T^(1/2). What is learnt in a phase is forgotten.
 
     Parameters
     ----------
@@ -59,16 +58,14 @@ class Doubling(Around):
         self.hides_law = self.inner.hides_law  # type: ignore[misc]  # as the learner inside, not as the class
 
     def _act(self, row: int) -> Floats:
-        """Return the distribution (K,) of the learner of this phase; a new one begins when a phase is over."""
         if self.played == self._end:
             self._spent += self.inner.oracle_error()
             self._begin(self._phase + 1)
         return self.inner.act(row)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> float:
-        """Hand the cost to the learner of this phase; returns its estimate, as its q may hide a law."""
         self.inner.learn(row, action, cost, probability)
-        return self.inner.ledger.last
+        return self.inner.ledger.last  # its own estimate, as its q may hide a law
 
     def _give_up(self) -> None:
         self.inner.give_up()
@@ -80,7 +77,6 @@ class Doubling(Around):
         return float(sum(self._make(phase).guarantee() for phase in range(phases)))
 
     def oracle_error(self) -> float:
-        """Return what inexact answers may have added to the regret, all phases together."""
         return self._spent + self.inner.oracle_error()
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -98,7 +94,6 @@ class Doubling(Around):
 
 
 def _check(inner: str, pool: ContextModel) -> None:
-    """Raise InputError where a learner needs no doubling, or the pool does not go with it."""
     cls = registry.load("learner", inner)
     if not injection.asks(cls, "horizon") or cls is Doubling:
         raise InputError(f"doubling is for learners that must know a horizon; use '{inner}' as it is")

@@ -16,8 +16,8 @@ from milpcb.types import Floats, Ints
 class Hedge(Learner):
     """Hedge with full information: exponential weights over all N labelings (Freund & Schapire 1997).
 
-    Guarantee: regret <= sqrt(T log N / 2) by the rate sqrt(8 log N / T), whatever the costs and contexts.
-    It is for comparison, and no bandit learner: it sees the costs of actions that were not played.
+    Guarantee: regret <= sqrt(T log N / 2) by the rate sqrt(8 log N / T), whatever the costs and contexts. It is for
+    comparison: it sees the costs of actions that were not played.
 
     Parameters
     ----------
@@ -43,28 +43,26 @@ class Hedge(Learner):
         return np.asarray(mass / mass.sum())
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Learn nothing from the played action alone; see ``_learn_all``."""
+        """Learn nothing from the played action alone."""
 
     def _learn_all(self, row: int, costs: Floats) -> None:
         self._totals += costs[self._labelings[row]]
 
     def guarantee(self) -> float:
-        """Return sqrt(T log N / 2), as the sum of log N / rate and rate T / 8."""
         return self._log_size / self.rate + self.rate * self.horizon / 8 if self.rate else 0.0
 
 
 class Exp4P(Learner):
     """Exp4.P (Beygelzimer, Langford, Li, Reyzin & Schapire 2011): a regret bound that holds with high probability.
 
-    Exponential weights over all listed policies and the uniform-random one, with a bonus for what is uncertain.
-    Setting: contexts and costs may be adversarial. With N experts, the uniform one counted, and rewards r = 1 - c,
+    Setting: contexts and costs may be adversarial. With N experts, all listed policies and the uniform-random one, and
+    rewards r = 1 - c,
 
         q(a) = (1 - K p) W_a / W + p,    p = sqrt(log N / (K T)),
         log w(pi) += (p / 2) (r / q(y) [pi(x) = y] + sqrt(log(N / delta) / (K T)) / q(pi(x))).
 
-    Guarantee (their Theorem 2, constant as quoted): with probability 1 - delta the regret, of the rewards really
-    collected, is at most 6 sqrt(K T log(N / delta)), if log(N / delta) <= K T. Where T < K log N that is more than T,
-    whatever is played: p is then 1/K, which is uniform play. A round is one pass over the list.
+    Guarantee (their Theorem 2, constant as quoted): with probability 1 - delta the regret is at most 6 sqrt(K T log(N /
+    delta)), if log(N / delta) <= K T. Where T < K log N that is more than T: p is then 1/K, which is uniform play.
 
     Parameters
     ----------
@@ -108,7 +106,6 @@ class Exp4P(Learner):
         self._log_weights[-1] += credit.mean()
 
     def guarantee(self) -> float:
-        """Return 6 sqrt(K T log(N / delta)), which holds with probability 1 - delta."""
         return float(6 * self.n_actions * self.horizon * np.sqrt(self._confidence))
 
 
@@ -118,25 +115,23 @@ LARGEST = 60_000
 class PolicyElimination(Learner):
     """PolicyElimination (Dudik, Hsu, Kale, Karampatziakis, Langford, Reyzin & Zhang 2011) over a list of policies.
 
-    Keeps those that may still be the best, and plays a mixture of them that estimates each of them well. Setting: pairs
-    of context and costs i.i.d.; the law of contexts known (a pool with ``weights``; else the contexts seen so far stand
-    for it, and there is no guarantee). Oracle: a list of at most 60 000 policies; no query is asked.
+    Setting: pairs of context and costs i.i.d.; the law of contexts known (a pool with ``weights``; else the contexts
+    seen so far stand for it, and there is no guarantee). Oracle: a list of at most 60 000 policies.
 
     Round t, with l_t = log(4 N t^2 / delta), b_t = 2 sqrt(2 K l_t / t), mu_t = min(1/(2K), sqrt(l_t / (2 K t)))
     (constants as we know them): choose P over the survivors such that E_x[1 / ((1 - K mu_t) P(pi(x)|x) + mu_t)] <= 2K
     for each of them; play that; drop every policy whose mean estimated reward is more than 2 b_t below the best one's.
 
-    P costs far more than the rest, so it is solved for again only when t has grown by a factor ``growth``; elimination
-    is done every round. Between, P and mu are those of round s, t < growth * s. This keeps the proof: the bound 2K on
-    the variance holds with the mu that is played, for all survivors of s and so of t; policies in play survived s, so
-    their regret is a multiple of b_s <= sqrt(growth) b_t, and exploration costs K mu_s <= sqrt(growth) K mu_t. Regret
-    grows by sqrt(growth) at most. ``growth = 1`` is the letter.
+    P is solved for again only when t has grown by a factor ``growth``; elimination is done every round. Between, P and
+    mu are those of round s, t < growth * s. This keeps the proof: the bound 2K on the variance holds with the mu that
+    is played, for all survivors of s and so of t; policies in play survived s, so their regret is a multiple of b_s <=
+    sqrt(growth) b_t, and exploration costs K mu_s <= sqrt(growth) K mu_t. Regret grows by sqrt(growth) at most.
 
     Parameters
     ----------
     oracle, pool, horizon, seed : as of every learner
     delta : the chance that the theorem may fail
-    growth : at least 1
+    growth : at least 1, which is the letter
 
     """
 
@@ -199,8 +194,8 @@ class PolicyElimination(Learner):
     def guarantee(self) -> float:
         """Return a bound on expected regret where contexts' law is known: the theorem's plus delta T for when it fails.
 
-        16 sqrt(2 T K log(4 T^2 N / delta)), the constant as we know it, times sqrt(growth). It compares with the policy
-        of least expected cost; the best in hindsight may cost less by sqrt(T log N / 2), which is not added.
+        16 sqrt(2 T K log(4 T^2 N / delta)) (constant as we know it) times sqrt(growth), to the policy of least expected
+        cost; the best in hindsight may cost less by sqrt(T log N / 2), which is not added.
         """
         if self._law is None or self.horizon is None:
             return np.inf
@@ -225,8 +220,7 @@ def spread(labelings: Ints, law: Floats, mu: float, n_actions: int) -> Floats:
 
     V_pi(P) = E_x[1 / P^mu(pi(x)|x)], x from ``law`` (m,). From the uniform P, steps P(pi) <- P(pi) V_pi / sum P V lower
     the convex f(P) = -E_x sum_a log P^mu(a|x), as in Cover (1984) for portfolios. At its minimum every V_pi <= sum P V
-    <= K / (1 - K mu), which is below 2K if mu < 1/(2K): so the steps end (derived for this project). At mu = 1/(2K)
-    every P will do.
+    <= K / (1 - K mu), which is below 2K if mu < 1/(2K): so the steps end (derived for this project).
     """
     N, m = labelings.shape
     cells = labelings + n_actions * np.arange(m)  # places in a flat (m, K) table

@@ -6,7 +6,7 @@ Forgetting is Exp4 over the totals of the last rounds, or over totals that are d
 from __future__ import annotations
 
 from math import expm1, log1p, sqrt
-from typing import Any, ClassVar, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from milpcb.errors import InputError
 from milpcb.learners.base import Learner
 from milpcb.learners.needs import require
 from milpcb.ledger import OWN
-from milpcb.protocols import ValueOracle
+from milpcb.protocols import Table
 from milpcb.types import Floats
 
 Rate = Literal["fixed", "anytime", "adaptive", "certified"]
@@ -27,34 +27,24 @@ By = Literal["window", "discount"]
 FIRST = 1.0  # the certified rate of the first round
 
 
-class WeighingOracle(ValueOracle, Protocol):
-    """An oracle with action weights, and the log of the number of derivations they sum over."""
-
-    @property
-    def log_derivations(self) -> float:
-        """Natural log of that number."""
-        ...
-
-
 class Weighing(Learner):
     """A learner that plays by the action weights of its oracle, and whose estimates may be optimistic."""
 
     delayed = True
     plays_policies = True
     bolder: ClassVar[float] = 1.0  # than those of Exp4, the stakes of optimistic estimates
-    oracle: WeighingOracle
 
-    def __init__(self, oracle: WeighingOracle, *, horizon: int | None, seed: int, estimates: Estimates) -> None:
+    def __init__(self, oracle: Any, *, horizon: int | None, seed: int, estimates: Estimates) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         require(type(self).__name__, oracle, "action_weights")
-        self._log_count = max(0.0, oracle.log_derivations)
+        self._log_count: float = max(0.0, oracle.log_derivations)
         self._optimism: Optimism | None = None
         if choice("estimates", estimates, get_args(Estimates)) == "optimistic":
             self._optimism = Optimism(self._log_count, self.n_actions, horizon, self.bolder)
             self.ledger.bet(*self._optimism.stakes)
 
     def _sure(self, log_union: float, confidence: float) -> float:
-        """Return the price of the largest stake of the ledger that is at most every stake of the run; NaN for none."""
+        """Return the price of the largest stake that is at most every stake of the run; NaN for none."""
         sure = check_confidence(confidence)
         least = -1.0 if self._optimism is None else self._optimism.stake(self.played)
         stakes = [stake for stake in self.ledger.stakes if stake <= least]
@@ -62,47 +52,36 @@ class Weighing(Learner):
 
 
 class Exp4(Weighing):
-    """Exponential weights over all policies, fed with importance-weighted costs.
+    """Exponential weights over all policies, fed with importance-weighted costs (c / q) e_y.
 
-    Setting: nothing is assumed, contexts and costs may both be adversarial (oblivious). Estimates are (c / q) e_y; as
-    costs are never negative no exploration needs to be mixed in. The oracle sums the weights of all policies by the
-    action they play (``action_weights``), in one pass of the recursion that finds its minimum, whatever T and N are.
-    Under side constraints the sum is over the policies that keep them.
+    Setting: nothing is assumed, contexts and costs may both be adversarial (oblivious). The oracle sums the weights of
+    all policies by the action they play (``action_weights``), in one pass of the recursion that finds its minimum,
+    whatever T and N are; under side constraints, of the policies that keep them. With N derivations (a policy that can
+    be written in several ways weighs as often), c the cost and q the probability of the action played, and at rates
+    that never increase, no path has a certificate above
+
+        bound() = log N / eta_t + d_1 + ... + d_t,    d = c + log(1 - q (1 - exp(-eta c / q))) / eta
+
+    (statements 10 to 12 of milpcb/theory/README.md, L1, 16 and 17 of confidence.md). Rates, and E[regret] at most:
+
+    * "fixed", sqrt(2 log N / (K T)): sqrt(2 T K log N);
+    * "anytime", a_t = sqrt(log N / (K t)): 2 sqrt(T K log N) at every T;
+    * "adaptive", sqrt(log N / V) put between a_t and 2 a_t, V the sum of c^2 / q so far: 3 sqrt(T K log N);
+    * "certified", after AdaHedge, min(1, log N / (d_1 + ... + d_{t-1})): log N + 1 + 2 sqrt(1/4 + T K log N).
+
+    Rounds may be learnt late: an estimate is c over the larger of q and the mass that the action has at that moment,
+    which ``bound()`` puts in the place of q.
 
     Parameters
     ----------
     oracle, horizon, seed : as of every learner; the "fixed" rate is made from the horizon
     rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0; None is "fixed" where there is a horizon,
         else "certified"
-    estimates : "unbiased", c / q; or "optimistic", which explores as much as confident certificates need
-    delays : with a fixed rate, the most that all delays add up to, each in rounds; see the end of the notes
-
-    Notes
-    -----
-    Proofs: statements 10 to 12 of milpcb/theory/README.md and L1, 16, 17 of confidence.md beside it. With N derivations
-    (a policy that can be written in several ways weighs as often), c the cost and q the probability of the action
-    played, rates that never increase, and at any of them::
-
-        d = c + log(1 - q (1 - exp(-eta c / q))) / eta,    bound_t = log N / eta_t + d_1 + ... + d_t,
-
-    no path has a certificate above ``bound()``. The rates:
-
-    "fixed"
-        eta = sqrt(2 log N / (K T)) gives E[regret] <= sqrt(2 T K log N).
-    "anytime"
-        a_t = sqrt(log N / (K t)) gives 2 sqrt(T K log N) at every T.
-    "adaptive" (derived for this project)
-        sqrt(log N / V) put between a_t and 2 a_t, where V is the sum of c^2 / q so far, gives 3 sqrt(T K log N).
-    "certified" (derived for this project, after AdaHedge)
-        eta_t = min(1, log N / (d_1 + ... + d_{t-1})) gives log N + 1 + 2 sqrt(1/4 + T K log N) at every T.
-
-    Estimates that are "optimistic" (see milpcb.bets.Optimism) are x <= c / q: what was seldom tried looks cheap and is
-    tried again. All bounds hold with x for c / q, and ``certificate(confidence)`` is at most ``bound(confidence)``.
-
-    Rounds may be learnt late: an estimate is c over the larger of q and the mass that the action has at that moment,
-    which ``bound()`` puts in the place of q. With a fixed rate, unbiased estimates, and delays that depend neither on
-    actions nor on costs and add up to at most ``delays`` = D rounds, the ``guarantee()`` is sqrt(2 (K T + 2 D) log N);
-    that of the other rates is for costs that are learnt at once.
+    estimates : "unbiased", c / q; or "optimistic", x <= c / q (see milpcb.bets.Optimism): what was seldom tried looks
+        cheap and is tried again. All bounds hold with x for c / q, and certificates with a confidence are at most
+        ``bound(confidence)``
+    delays : D, the most that all delays add up to, each in rounds, where they depend neither on actions nor on costs.
+        With the fixed rate and unbiased estimates ``guarantee()`` is then sqrt(2 (K T + 2 D) log N)
 
     """
 
@@ -110,7 +89,7 @@ class Exp4(Weighing):
 
     def __init__(
         self,
-        oracle: WeighingOracle,
+        oracle: Any,
         *,
         horizon: int | None = None,
         seed: int = 0,
@@ -131,7 +110,7 @@ class Exp4(Weighing):
         self._squares = 0.0
         self._gaps = 0.0  # Delta, the sum of the d
         self._last_rate = 0.0  # that of the last round learnt; 0 before there is one
-        self._table = oracle.table(noise=None)
+        self._table: Table = oracle.table(noise=None)
         self._fixed = self._number(rate)
 
     @property
@@ -140,11 +119,9 @@ class Exp4(Weighing):
         return self._next_rate(self.played)
 
     def _act(self, row: int) -> Floats:
-        """Return the weight of the policies that play each action (K,); 0 where no policy plays it."""
         return self._table.action_weights(row, self.rate)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Add the estimate of the action's cost, and what the round adds to the bound."""
         mass = self._mass(row, action, probability) if self.late and cost else probability
         estimate = self._estimate(cost, probability, mass)
         self._last_rate = self.rate
@@ -153,7 +130,6 @@ class Exp4(Weighing):
         self._gaps += path_gap(cost, mass, estimate, self._last_rate)
 
     def _mass(self, row: int, action: int, probability: float) -> float:
-        """Return the probability of an action now."""
         del probability
         return min(1.0, float(self._act(row)[action]))
 
@@ -163,11 +139,7 @@ class Exp4(Weighing):
         return estimate if self._optimism is None else self._optimism.estimate(cost, estimate, self.played + 1)
 
     def guarantee(self) -> float:
-        """Return the bound on expected regret after T rounds, infinite without a horizon.
-
-        It is that of the class's docstring; optimistic estimates add to it by how much their mean falls short of the
-        costs (statement 17 of milpcb/theory/confidence.md).
-        """
+        """Return the bound of the class's docstring, infinite without a horizon; optimistic estimates add to it."""
         if self._log_count == 0:
             return 0.0
         if self.horizon is None:
@@ -182,10 +154,7 @@ class Exp4(Weighing):
         return float(factor * np.sqrt(T * K * self._log_count)) + short
 
     def bound(self, confidence: float | None = None) -> float:
-        """Return log N / eta + sum of d, which the certificate never exceeds; 0 before round 1 (class's docstring).
-
-        With a ``confidence``, what ``certificate(confidence=...)`` never exceeds: NaN without optimistic estimates.
-        """
+        """Return log N / eta + sum of d, 0 before round 1; NaN with a ``confidence`` but unbiased estimates."""
         if not self.played:
             return 0.0
         bound = self._log_count / self._last_rate + self._gaps if self._last_rate else np.inf
@@ -194,10 +163,7 @@ class Exp4(Weighing):
         return bound if confidence is None else bound + self._sure(self.oracle.log_union, confidence)
 
     def _go_on(self, before: Exp4) -> None:
-        """Take over totals and rate; a new action is at first as good as the best of the old ones at a context.
-
-        Totals are those of the ledger: of optimistic estimates the sums of its largest stake that is not above theirs.
-        """
+        """Take over totals and rate; a new action is at first as good as the best of the old ones at a context."""
         rows, old = before.oracle.n_contexts, before.n_actions
         totals = before.ledger.sums(before._place(), rows, self.n_actions)
         totals[:, old:] = totals[:, :old].min(axis=1, keepdims=True)
@@ -206,7 +172,7 @@ class Exp4(Weighing):
         self._squares, self._gaps, self._last_rate = before._squares, before._gaps, before._last_rate
 
     def _place(self) -> int:
-        """Return the place in the ledger's cells of the sum that is nearest to the estimates."""
+        """Return the place of the ledger's sum that is nearest to the estimates: a stake not above theirs."""
         if self._optimism is None:
             return 0
         most = self._optimism.stake(self.played + 1)
@@ -229,7 +195,6 @@ class Exp4(Weighing):
         return max(anytime, min(wanted, BOLDEST * anytime))
 
     def _number(self, rate: Rate | float) -> float:
-        """Return the fixed rate: as given, or the best for the horizon; raises InputError where neither is known."""
         if not isinstance(rate, str):
             wanted = '"fixed", "anytime", "adaptive", "certified" or a finite number, 0 or more'
             return real("rate", rate, wanted, lambda eta: eta >= 0)
@@ -241,10 +206,7 @@ class Exp4(Weighing):
 
 
 def path_gap(cost: float, mass: float, estimate: float, rate: float) -> float:
-    """Return d >= 0: the cost less what its estimate adds to P at this rate, with 1 - q rounded up; ``mass`` is q.
-
-    Where q rounds to 1 and the rate is far above 1, what was lost in rounding is what d is made of.
-    """
+    """Return d >= 0: the cost less what its estimate adds to P at this rate, with 1 - q rounded up; ``mass`` is q."""
     if cost == 0.0 or rate == 0.0:
         return 0.0
     kept = min(0.0, min(1.0, mass) * expm1(-rate * estimate) + ROUNDING)  # the mean weight that is left, less 1
@@ -252,12 +214,11 @@ def path_gap(cost: float, mass: float, estimate: float, rate: float) -> float:
 
 
 class Forgetting(Exp4):
-    """Exponential weights over policies by what they cost of late.
+    """Exponential weights over policies by what they cost of late (Garivier & Moulines 2011, without contexts).
 
     Setting: the best policy changes; no guarantee is claimed. Policies are weighed by their estimated totals over a
-    *window*, the last w rounds; or by all estimates, each multiplied by gamma = 1 - 1/w after every round since. Both
-    are from bandits without contexts (Garivier & Moulines 2011). The rate is Exp4's for w rounds,
-    sqrt(2 log N / (K w)). It stands beside ``fixed_share``, which need not know how fast the world changes.
+    *window*, the last w rounds; or by all estimates, each multiplied by 1 - 1/w after every round since. The rate is
+    Exp4's for w rounds, sqrt(2 log N / (K w)).
 
     Parameters
     ----------
@@ -271,7 +232,7 @@ class Forgetting(Exp4):
 
     def __init__(
         self,
-        oracle: WeighingOracle,
+        oracle: Any,
         *,
         horizon: int | None = None,
         seed: int = 0,
@@ -295,11 +256,9 @@ class Forgetting(Exp4):
             self._table.add(int(old_row), int(old_action), -estimate)
 
     def guarantee(self) -> float:
-        """Return infinity."""
         return np.inf
 
     def bound(self, confidence: float | None = None) -> float:
-        """Return NaN."""
         del confidence
         return np.nan
 

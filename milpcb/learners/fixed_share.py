@@ -9,7 +9,7 @@ import numpy as np
 from milpcb.bets import Estimates
 from milpcb.core.checks import whole
 from milpcb.core.kept import SavedPart
-from milpcb.learners.exp4 import FIRST, Weighing, WeighingOracle, path_gap
+from milpcb.learners.exp4 import FIRST, Weighing, path_gap
 from milpcb.ledger import Minimiser
 from milpcb.types import Floats, FoundPolicy
 
@@ -26,18 +26,20 @@ class Alarm(SavedPart):
     the next cost, the sums that begin in round s ever reach z with probability exp(-z) at most (Ville): so in T rounds
     it rings at all with probability exp(-calm) (1 + log T) at most, 8 % for T = 1e5 and ``calm`` = 5.
 
+    ``rung`` is after how many rounds it rang last, and ``gaps`` the sum of the d of FixedShare then.
     """
 
-    kept = ("_evidence", "_paid", "_rounds")
+    kept = ("_evidence", "_paid", "_rounds", "rung", "gaps")
     stake, before = 0.25, 10.0  # lambda, and rounds of cost 1
 
     def __init__(self, calm: float) -> None:
         self._calm = calm
-        self.begin()
+        self.begin(-1, 0.0)
 
-    def begin(self) -> None:
-        """Forget what was before, after an alarm."""
+    def begin(self, rounds: int, gaps: float) -> None:
+        """Forget what was before."""
         self._evidence, self._paid, self._rounds = 0.0, self.before, self.before
+        self.rung, self.gaps = rounds, gaps
 
     def rings(self, cost: float, rounds: int) -> bool:
         """Take in the cost of a round, the last of so many ``rounds``, and return whether costs have risen."""
@@ -52,8 +54,8 @@ class FixedShare(Weighing):
     Setting: nothing is assumed, costs are oblivious. At the end of each block of the certificates
     (milpcb/theory/changes.md), and at an alarm, a new *start* receives the share alpha of all weight: Exp4 on the costs
     from then on. Start 0 lives for ever, start k until 4 lowbit(k) more are born, lowbit(k) the largest power of 2 that
-    divides k; so some 2 log2(n) of n are awake. Play mixes the starts awake by their weights u, which fall as those of
-    policies do: with p_j(a) the weight of the policies of start j that play a, and x the estimate of the cost of y,
+    divides k. Play mixes the starts awake by their weights u: with p_j(a) the weight of the policies of start j that
+    play a, and x the estimate of the cost of y,
 
         q(a) = sum_j u_j p_j(a),    u_j <- u_j (1 - p_j(y) (1 - exp(-eta x))), as parts of their sum.
 
@@ -67,9 +69,8 @@ class FixedShare(Weighing):
         certificate(changes=S - 1) <= bound(changes=S - 1)
             = [R log W + (R - 1) log 1/alpha + (n - R) log 1/(1 - alpha) + log J] / eta + rho log(W J) + sum of all d.
 
-    No sqrt(S T) is claimed for all S at once: the rate does not know S. Where nothing changes it costs more than Exp4.
-    Trees are played by one recursion a round for all starts, other classes by one query for each. What is learnt in
-    another block than it was played in counts in full in the bound.
+    Where nothing changes it costs more than Exp4. Trees are played by one recursion a round for all starts, other
+    classes by one query for each. What is learnt in another block than it was played in counts in full in the bound.
 
     Parameters
     ----------
@@ -81,25 +82,11 @@ class FixedShare(Weighing):
     share: ClassVar[float] = 0.016  # alpha, what a new start gets of all weight
     calm: ClassVar[float] = 5.0  # of the alarm
     bolder: ClassVar[float] = 3.0  # than Exp4's, the stakes of optimistic estimates: there is more to be certain of
-    kept = (
-        "block",
-        "_gaps",
-        "_gaps_then",
-        "_rung",
-        "_unsure",
-        "rate",
-        "_least",
-        "_risen",
-        "_starts",
-        "_since",
-        "_logs",
-        "_tables",
-        "_alarm",
-    )
+    kept = ("block", "_gaps", "_unsure", "rate", "_least", "_risen", "_starts", "_since", "_logs", "_tables", "_alarm")
 
     def __init__(
         self,
-        oracle: WeighingOracle,
+        oracle: Any,
         *,
         horizon: int | None = None,
         seed: int = 0,
@@ -116,14 +103,12 @@ class FixedShare(Weighing):
         self.block = 0  # the number of the last start
         self._gaps = 0.0  # the sum of all d
         self._alarm = Alarm(self.calm)
-        self._gaps_then, self._rung = 0.0, -1  # the sum of the d, and how many rounds there were, at the last alarm
         self._unsure = 0.0  # estimates of rounds that were learnt in another block than they were played in
         self.rate = self._least = FIRST
         self._risen = 0.0  # rho
         self._asked: tuple[int, Floats] | None = None  # a row and what each table plays there (J, K)
 
     def _act(self, row: int) -> Floats:
-        """Return the weight of the starts' policies that play each action (K,)."""
         return self._mixed(self._played(row))
 
     def _mixed(self, played: Floats) -> Floats:
@@ -136,7 +121,6 @@ class FixedShare(Weighing):
         return self._asked[1]
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Charge policies and starts, and make the rate and the starts of the next round."""
         if cost:
             estimate = cost / probability
             if self._optimism is not None:
@@ -149,12 +133,11 @@ class FixedShare(Weighing):
             self._tables.add(row, action, estimate)
             self._charge(played, action, estimate)
             self._asked = None
-        if (self._gaps - self._gaps_then) * self.rate > FALL * self._change:
-            self._set_rate(self._change / (self._gaps - self._gaps_then))
+        if (self._gaps - self._alarm.gaps) * self.rate > FALL * self._change:
+            self._set_rate(self._change / (self._gaps - self._alarm.gaps))
         rounds = self.played + 1
         if self._alarm.rings(cost, rounds) and self._counts(rounds):
-            self._alarm.begin()
-            self._gaps_then, self._rung = self._gaps, rounds
+            self._alarm.begin(rounds, self._gaps)
             self._set_rate(FIRST)
             self._start(self.block + 1)
         elif self._began(rounds) == rounds:
@@ -162,10 +145,9 @@ class FixedShare(Weighing):
 
     def _counts(self, rounds: int) -> bool:
         """Return whether an alarm counts: the first in its block, while rates were not too high for too long."""
-        return self._rung < self._began() and self._gaps**2 <= 2 * self._change * self.n_actions * rounds
+        return self._alarm.rung < self._began() and self._gaps**2 <= 2 * self._change * self.n_actions * rounds
 
     def _charge(self, played: Floats, action: int, estimate: float) -> None:
-        """Take off each start's weight what those of its policies lose that play the action; ``played`` is (J, K)."""
         others = played @ self._others[action]  # 1 less the share would be rounded to nothing
         self._logs += np.log(np.maximum(others + played[:, action] * exp(-self.rate * estimate), LEAST))
         self._normalise()
@@ -175,7 +157,6 @@ class FixedShare(Weighing):
         return list(zip(self._starts, self._logs.tolist(), strict=True))
 
     def _set_rate(self, rate: float) -> None:
-        """Change the rate: weights as they are would count what starts paid at the old one too much, or too little."""
         self._logs *= rate / self.rate
         self._risen += max(0.0, 1 / self.rate - 1 / rate)
         self._least = min(self._least, rate)
@@ -221,11 +202,9 @@ class FixedShare(Weighing):
         return super().policy(oracle) if best is None else best
 
     def guarantee(self, *, changes: int = 0) -> float:
-        """Return the bound on expected regret after T rounds to the best policies in turn.
+        """Return the bound on expected regret after T rounds to the best policies in turn (statement 23).
 
-        It is infinite without a horizon, and for optimistic estimates, of which nothing is claimed beforehand; else
-        p + (p / C + 1) (1/2 + sqrt(1/4 + 1.05 V) + sqrt(2 V)) + log(W J) sqrt(2 V) / C, with V = C K T and p the price
-        of ``bound`` after T rounds with an alarm in each block.
+        It is infinite without a horizon, and for optimistic estimates, of which nothing is claimed beforehand.
         """
         if self.horizon is None or self._optimism is not None:
             return np.inf
@@ -239,8 +218,7 @@ class FixedShare(Weighing):
     def bound(self, confidence: float | None = None, *, changes: int = 0) -> float:
         """Return what ``certificate(changes=changes)`` never exceeds (class's docstring); 0 before round 1.
 
-        With a ``confidence``, what ``certificate(confidence=..., changes=changes)`` never exceeds: NaN where there is
-        no horizon, or estimates are not optimistic.
+        With a ``confidence`` it is NaN where there is no horizon, or estimates are not optimistic.
         """
         if not self.played:
             return 0.0

@@ -26,14 +26,12 @@ class Guarded(Around):
 
         E[Reg_T] <= E[B(tau)] + 1 + E[G(T - tau)].
 
-    Whatever the learner inside is: one of this project, of Vowpal Wabbit, of contextualbandits, of a user's own. With
-    the bound by default that is about twice the guarantee of Exp4, and 500.
-
-    The certificate grows by at most the costs paid, so it need not be computed before the last one, and the costs paid
-    since, exceed B: that takes a few looks a run. Until the change no action has less of a chance than min(1/2, share /
-    sqrt(t)) / K: where the learner inside explores less, even chances are mixed in, just as much as that takes, as
-    certificates of learners that hardly explore would else exceed B by chance. Whether the learner inside was followed
-    is drawn given the action; it learns from these rounds alone, which have its own law.
+    With the bound by default that is about twice the guarantee of Exp4, and 500. The certificate grows by at most the
+    costs paid, so it need not be computed before the last one, and the costs paid since, exceed B: a few looks a run.
+    Until the change no action has less of a chance than min(1/2, share / sqrt(t)) / K: where the learner inside
+    explores less, even chances are mixed in, just as much as that takes, as certificates of learners that hardly
+    explore would else exceed B by chance. Whether the learner inside was followed is drawn given the action; it learns
+    from these rounds alone, which have its own law.
 
     Parameters
     ----------
@@ -41,7 +39,6 @@ class Guarded(Around):
     inner : registered name of a learner that learns from played actions, or one that has not played yet
     options : that learner's own options, where it is named
     safe : registered name of the learner that goes on; it is made anew for the rounds that are left
-    safe_options : that learner's own options
     bound : B, a number, or a function of the number of rounds that does not fall; None: 2 sqrt(t K log N) + 500
     share : of the least chance of an action, 0 or more, as above
 
@@ -61,12 +58,11 @@ class Guarded(Around):
         inner: str | Learner = "epsilon_greedy",
         options: dict[str, Any] | None = None,
         safe: str = "exp4",
-        safe_options: dict[str, Any] | None = None,
         bound: float | Callable[[int], float] | None = None,
         share: float = 0.2,
     ) -> None:
         super().__init__(oracle, pool, contexts, horizon=horizon, seed=seed)
-        self._safe_name, self._safe_options = safe, safe_options
+        self._safe_name = safe
         self.inner = self._made(inner, options)
         self.safe: Learner | None = None  # that goes on, once it does
         self._make_safe(horizon)  # where that cannot be, it is found now
@@ -79,13 +75,11 @@ class Guarded(Around):
 
     @property
     def least_chance(self) -> float:
-        """That of the learner that plays; of the one inside at least that which it is mixed up to."""
         if self.safe is not None:
             return self.safe.least_chance
         return max(self.inner.least_chance, self._least())
 
     def _act(self, row: int) -> Floats:
-        """Return the distribution (K,) of the learner inside, mixed where it must be, or that of the safe one."""
         if self.safe is None:
             self._look()
         if self.safe is not None:
@@ -96,7 +90,6 @@ class Guarded(Around):
         return np.asarray((1 - mu) * q + mu / self.n_actions)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> float | None:
-        """Hand the cost to the learner that was followed; the estimate is by the law of the mix."""
         if self.safe is not None:
             self.safe.learn(row, action, cost, probability)
             return self.safe.ledger.last
@@ -111,7 +104,6 @@ class Guarded(Around):
         (self.inner if self.safe is None else self.safe).give_up()
 
     def _look(self) -> None:
-        """Make the safe learner if the certificate exceeds what is allowed, which is looked at where it may."""
         allowed = self._allowed(self.played)
         if self._known() <= allowed:
             return
@@ -129,7 +121,6 @@ class Guarded(Around):
         return self.ledger.cost - self.ledger.others
 
     def _mixed(self, lowest: float) -> float:
-        """Return the share of even chances that lifts the lowest probability to the least one."""
         missing = self._least() - lowest
         return missing / (1 / self.n_actions - lowest) if missing > 0 else 0.0
 
@@ -137,7 +128,7 @@ class Guarded(Around):
         return min(0.5, self._share / float(np.sqrt(self.played + 1))) / self.n_actions
 
     def _make_safe(self, rounds: int | None) -> Learner:
-        return self._made(self._safe_name, self._safe_options, horizon=rounds)
+        return self._made(self._safe_name, None, horizon=rounds)
 
     def guarantee(self) -> float:
         """Return the greatest of B(tau) + 1 + G(T - tau), to the next of 32 parts of T; inf without a horizon."""
@@ -154,7 +145,6 @@ class Guarded(Around):
         return self._known() if self.safe is None else self._seen + self.safe.bound()
 
     def oracle_error(self) -> float:
-        """Return that of both learners."""
         return self.inner.oracle_error() + (0.0 if self.safe is None else self.safe.oracle_error())
 
     def _restore(self, state: dict[str, Any]) -> None:

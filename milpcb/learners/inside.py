@@ -28,7 +28,6 @@ class Around(Learner):
         self._supplied |= {"horizon": horizon, "seed": seed}
 
     def oracle_error(self) -> float:
-        """Return that of the learner inside."""
         return self.inner.oracle_error()
 
     def _made(self, inner: str | Learner, options: Mapping[str, Any] | None, **supplied: Any) -> Learner:

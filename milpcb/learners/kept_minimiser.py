@@ -6,16 +6,14 @@ policy costs less than
     bound = v + sum over rows x of min_b (C - G)[x, b],
 
 and the leader, a policy that is known with its total, is a cheapest one as long as its total is at most the bound. A
-change of one row moves both in O(K) steps. A query first raises the leader's own entries, row by row, by the harm that
-is expected there in some time to come, the *allowance* (m,): if it is a cheapest policy of the raised table, it stays
-one until the harm at some row exceeds its allowance. How far ahead a query may look is decided by the policies found so
-far, whose totals are kept exactly. Such a query may fail, and is then followed by another one about the costs as they
-are. There are never more queries than harms, but the first and those about ties (milpcb/theory/one_draw.md).
+query first raises the leader's own entries by the harm that is expected in some time to come, the *allowance* (m,): if
+it is a cheapest policy of the raised table, it stays one until the harm at some row exceeds its allowance. Such a query
+may fail, and is then followed by another one about the costs as they are; there are never more queries than harms, but
+the first and those about ties (milpcb/theory/one_draw.md).
 
 The successor of a leader is, of the cheapest policies, the one whose actions come first in a fixed random order of
-contexts and actions. So the leaders depend on the costs alone, and all exact oracles lead to the same ones, which takes
-queries about ties. Without an order there are none: a policy known whose total is at most the bound succeeds without a
-query, else the one that the oracle finds.
+contexts and actions, so that all exact oracles lead to the same leaders. Without an order a policy known whose total is
+at most the bound succeeds without a query, else the one that the oracle finds.
 """
 
 from collections.abc import Callable
@@ -42,9 +40,9 @@ class KeptMinimiser:
     actions of each by the others; the answers for fewer contexts begin those for more. None follows any. ``unproved``
     goes on with the bounds of an oracle that stops early; else such an answer raises OracleInexact.
 
-    ``actions`` are the leader's on each row, ``number`` is 1 for the first leader and 1 more for each successor. Where
-    the leader's ``total`` is at most the ``bound``, it is a cheapest policy for certain. ``ties`` of the ``queries``
-    were about which of equals comes first; ``harms`` counts the changes that harmed the leader of their time.
+    ``actions`` are the leader's on each row, ``number`` is 1 for the first leader and 1 more for each successor.
+    ``ties`` of the ``queries`` were about which of equals comes first; ``harms`` counts the changes that harmed the
+    leader of their time.
     """
 
     def __init__(
@@ -121,7 +119,6 @@ class KeptMinimiser:
     # ----------------------------------------------------------------- queries
 
     def _proves(self, foreseen: Foreseen) -> bool:
-        """Return whether a raised table has proved the leader, for as long ahead as the policies known allow."""
         if self.queries - self.ties >= self.harms:  # as many as there may be, with the one about the costs as they are
             return False
         reach, leader = min(4 * self._reach, FARTHEST), np.array(self.actions)
@@ -141,7 +138,6 @@ class KeptMinimiser:
         return proved
 
     def _ask_now(self) -> None:
-        """Ask about the costs as they are; the cheapest policy leads from now on, but the leader if it is as cheap."""
         proved = self._asks_about(self.costs)
         if len(self._totals) and self._totals.min() < self.total:
             self._follow(int(self._totals.argmin()))
@@ -150,7 +146,6 @@ class KeptMinimiser:
         self._doubt = max(0.0, self.total - self.bound)
 
     def _follow(self, known: int) -> None:
-        """Let one of the policies known lead."""
         self.total, self.number = float(self._totals[known]), self.number + 1
         self.actions = self._labels[:, known].tolist()
 
@@ -176,12 +171,10 @@ class KeptMinimiser:
         return lower, labels
 
     def _ask_about_ties(self, table: Floats) -> Ints | None:
-        """Return the labels (m,) of the best policy found, if any."""
         self.ties += 1
         return self._ask(table)[1]
 
     def _keep(self, labels: Ints) -> None:
-        """Keep a policy that is new; of too many the one of largest total goes."""
         if (self._labels == labels[:, None]).all(axis=0).any():
             return
         if self._labels.shape[1] == MOST_KEPT:
@@ -193,10 +186,7 @@ class KeptMinimiser:
     # ----------------------------------------------------------------- of equals, the first
 
     def _first_of_equals(self, order: Floats) -> Ints:
-        """Return the labels (m,) of the cheapest policy that comes first in the order.
-
-        Contexts are fixed a few at a time: to the actions that come first among those of cheapest policies.
-        """
+        """Return the labels (m,) of the cheapest policy that comes first in the order; contexts are fixed by turns."""
         table = self.costs - self.costs.min(axis=1, keepdims=True)
         ranks = order[:, 1:].argsort(axis=1).argsort(axis=1)
         labels, left = np.array(self.actions), order[:, 0].argsort(kind="stable")
@@ -216,11 +206,8 @@ class KeptMinimiser:
         return labels
 
     def _has_equal(self, table: Floats, labels: Ints, left: Ints) -> bool:
-        """Return whether a cheapest policy of a table differs from ``labels`` (m,), which are one's, on rows ``left``.
-
-        Whoever is one unit dearer pays more than all labels in common.
-        """
-        asked = table * (len(left) + 1.0)
+        """Return whether a cheapest policy of a table differs from ``labels`` (m,), those of one, on rows ``left``."""
+        asked = table * (len(left) + 1.0)  # whoever is one unit dearer pays more than all labels in common
         asked[left, labels[left]] += 1.0
         found = self._ask_about_ties(asked)
         return found is not None and bool((found != labels).any())
@@ -228,7 +215,6 @@ class KeptMinimiser:
     # ----------------------------------------------------------------- totals, rows, state
 
     def _totals_of(self, labels: Ints) -> Floats:
-        """Return the total costs (n,) of labelings (m, n)."""
         return np.asarray(self.costs[self._rows[:, None], labels].sum(axis=0))
 
     def _total_of(self, actions: Any) -> float:

@@ -1,10 +1,9 @@
 """ILOVETOCONBANDITS and RandomizedUCB: a low-variance mixture of policies, found anew as rounds have doubled.
 
 Both solve (OP), the optimisation problem of Agarwal, Hsu, Kale, Langford, Li & Schapire (2014), by coordinate descent.
-A sub-distribution Q over policies (weights that sum to at most 1) enters it only through its *mass* (m, K): entry (j,
-a) is the weight of the policies that play a on context j, and every row sums to the weight of Q. A history enters only
-through how often each context was seen and the estimated reward of each of its actions. So no policy is stored, and
-neither time nor memory grows with the rounds played or with the number of policies in Q.
+A sub-distribution Q over policies enters it only through its *mass* (m, K): entry (j, a) is the weight of the policies
+that play a on context j. A history enters only through how often each context was seen and the estimated reward of each
+of its actions. So no policy is stored.
 """
 
 from abc import abstractmethod
@@ -34,11 +33,10 @@ def descend(
     """Yield the mass (m, K) of Q before each coordinate step; the last one yielded solves (OP).
 
     (OP) is sum_pi Q(pi) b_pi <= 2K, and V_pi(Q) <= 2K + b_pi for every policy pi: V_pi(Q) is the mean over the history
-    of 1 / Q^mu(pi(x)|x), and b_pi = slope * (best - mean reward of pi). Policies that did well must be estimated well,
-    those that did badly need not be. It is always feasible. Paper, Algorithm 2: shrink Q so that sum_pi Q(pi) (2K +
-    b_pi) <= 2K, find the policy that violates its constraint most, by D (one oracle call), raise its weight by (V + D)
-    / (2 (1 - K mu) S), S the mean of the squares of what V is the mean of. From mass 0 there are at most 4 ln(1 / (K
-    mu)) / mu steps (as the paper's potential shows).
+    of 1 / Q^mu(pi(x)|x), and b_pi = slope * (best - mean reward of pi). Paper, Algorithm 2: shrink Q so that sum_pi
+    Q(pi) (2K + b_pi) <= 2K, find the policy that violates its constraint most, by D (one oracle call), raise its weight
+    by (V + D) / (2 (1 - K mu) S), S the mean of the squares of what V is the mean of. From mass 0 there are at most 4
+    ln(1 / (K mu)) / mu steps.
 
     Contexts were seen ``counts`` (m,) times, n >= 1 in all; ``rewards`` (m, K) are sums of r / p over the rounds that
     played the action on the context, ``best`` is the largest mean reward of any policy, 0 < ``mu`` < 1/K, ``slope`` is
@@ -71,8 +69,7 @@ class EpochLearner(Learner):
     """Base of ILOVETOCONBANDITS and RandomizedUCB: epochs that end after rounds 2, 4, 8, ...
 
     At the end of an epoch (OP) is solved on all rounds so far, from the Q of the epoch before (warm start), and the
-    weight that Q lacks to 1 goes to the policy with the best estimate. In between, ``act`` reads a table. The oracle is
-    asked O(log T) times for the best policy, and once a coordinate step.
+    weight that Q lacks to 1 goes to the policy with the best estimate. In between, ``act`` reads a table.
     """
 
     kept = ("_mu", "_counts", "_rewards", "_mass", "_table")
@@ -124,17 +121,15 @@ class EpochLearner(Learner):
 class ILoveToConBandits(EpochLearner):
     """ILOVETOCONBANDITS (Agarwal et al. 2014): sqrt(T) regret for i.i.d. rounds.
 
-    Plays, smoothed, a distribution over policies that estimates every policy as well as its regret calls for.
-
-    Setting: pairs of context and costs i.i.d.; the law of contexts need not be known. Not for adversarial costs.
-    Oracle: one best policy an epoch and one a coordinate step, O~(sqrt(K T / log(N / delta))) in all.
-    With d_t = log(16 t^2 N / delta): mu = min(1/(2K), sqrt(d_t / (K t))) and b_pi = regret of pi / (psi mu) in (OP).
+    Setting: pairs of context and costs i.i.d.; the law of contexts need not be known. Oracle: one best policy an epoch
+    and one a coordinate step, O~(sqrt(K T / log(N / delta))) in all. With d_t = log(16 t^2 N / delta): mu = min(1/(2K),
+    sqrt(d_t / (K t))) and b_pi = regret of pi / (psi mu) in (OP).
 
     Parameters
     ----------
     oracle, horizon, seed : as of every learner; how rounds are played depends on the oracle alone
-    psi : how little estimated regret excuses variance. 100 in the theorem, where bad policies go on being estimated as
-        well as good ones for very long; 0.01 to 1 has far less regret at T <= 1e6, without a guarantee
+    psi : how little estimated regret excuses variance. 100 in the theorem; 0.01 to 1 has far less regret at T <= 1e6,
+        without a guarantee
     delta : the chance that the theorem may fail
 
     """
@@ -152,19 +147,16 @@ class ILoveToConBandits(EpochLearner):
         super().__init__(oracle, horizon=horizon, seed=seed, delta=delta)
 
     def exploration(self, t: int) -> float:
-        """Return mu_m = min(1/(2K), sqrt(d_t / (K t)))."""
         return float(min(0.5 / self.n_actions, np.sqrt(self._d(t) / (self.n_actions * t))))
 
     def slope(self, t: int) -> float:
-        """Return 1 / (psi mu)."""
         return 1.0 / (self.psi * self.exploration(t))
 
     def guarantee(self) -> float:
         """Return a bound on expected regret: the theorem's, plus delta T for when it fails (arXiv 1402.0555v2).
 
-        It is infinite unless psi = 100 and T is set. The constant is near 900, so the bound exceeds T until T is
-        about 1e9: at any practical horizon it is no use. The theorem compares with the policy of least expected cost;
-        the best in hindsight may cost less by sqrt(T log N / 2) in expectation, which is not added.
+        It is infinite unless psi = 100 and T is set, and above T until T is about 1e9. The theorem compares with the
+        policy of least expected cost; the best in hindsight may cost less by sqrt(T log N / 2), which is not added.
         """
         if self.psi != PSI or self.horizon is None:
             return np.inf
@@ -185,19 +177,17 @@ class ILoveToConBandits(EpochLearner):
 class RandomizedUCB(EpochLearner):
     """RandomizedUCB (Dudik, Hsu, Kale, Karampatziakis, Langford, Reyzin & Zhang 2011) without the ellipsoid method.
 
-    Its constraint on the play is met by coordinate descent, and nothing is guaranteed. Setting: pairs of context and
-    costs i.i.d. Oracle: best policies, as many as ILOVETOCONBANDITS asks for.
-
-    Published (constants as we know them): with n = t - 1 rounds seen, C = 2 log(N n / delta), beta = n / (180 C) and
-    D(pi) the estimated regret, P minimises sum_pi P(pi) D(pi) such that for every distribution Z over policies
+    Setting: pairs of context and costs i.i.d.; nothing is guaranteed. Oracle: best policies, as many as
+    ILOVETOCONBANDITS asks for. Published (constants as we know them): with n = t - 1 rounds seen, C = 2 log(N n /
+    delta), beta = n / (180 C) and D(pi) the estimated regret, P minimises sum_pi P(pi) D(pi) such that for every
+    distribution Z over policies
 
         V_Z(P) <= max(4K, beta D(Z)^2).                                                                         (1)
 
     Here, derived for this project: ask V_pi(P) <= 2K + sqrt(K beta) D(pi) of every policy, and sum_pi P(pi) sqrt(K
     beta) D(pi) <= 2K. That is (OP). It is linear in pi, so it holds for every Z, and it implies (1): with u =
     sqrt(beta) D(Z), 2K + sqrt(K) u is 4K at u = 2 sqrt(K), and is at most u^2 from there on. The minimum is not sought,
-    but sum_pi P(pi) D(pi) <= 2 sqrt(K / beta), and P is found after rounds 2, 4, 8, ... only. Whether the published
-    regret O(sqrt(T K log(T N / delta)) + K log(N K / delta)) survives is not proved.
+    but sum_pi P(pi) D(pi) <= 2 sqrt(K / beta), and P is found after rounds 2, 4, 8, ... only.
 
     Parameters
     ----------
@@ -207,11 +197,9 @@ class RandomizedUCB(EpochLearner):
     """
 
     def exploration(self, t: int) -> float:
-        """Return mu = min(1/(2K), sqrt(C / (2 K t))), with the C and t of the round after ``t``."""
         return float(min(0.5 / self.n_actions, np.sqrt(self._c(t + 1) / (2 * self.n_actions * (t + 1)))))
 
     def slope(self, t: int) -> float:
-        """Return sqrt(K beta) = sqrt(K t / (180 C))."""
         return float(np.sqrt(self.n_actions * t / (180 * self._c(t))))
 
     def _c(self, t: int) -> float:

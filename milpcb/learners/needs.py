@@ -67,8 +67,7 @@ def proved_action(answer: Answer, oracle: Any, row: int) -> int:
 def played_on(policy: Policy, contexts: Floats, row: int) -> int:
     """Return the action of ``policy`` on ``contexts[row]``.
 
-    A policy that labels equal contexts differently, as those of a list may, refuses a context by itself; it is asked
-    for all of them. One that has ``action_on`` takes a single context without checking a table.
+    A policy that labels equal contexts differently, as those of a list may, refuses a context by itself.
     """
     action_on = getattr(policy, "action_on", None)
     if action_on is not None:

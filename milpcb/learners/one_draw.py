@@ -1,8 +1,7 @@
 """One draw of the future for a whole run: the noise is drawn before the first round and taken away round by round.
 
-With the drawn estimates of BISTRO+ the chance that the cost of an action is counted is c / L, whatever q is. So past
-estimates are independent of the draw, and with what is left of it they have the law of past estimates with a fresh
-future (milpcb/theory/one_draw.md). The totals of few policies change in a round, so one cheapest policy can be kept.
+Past estimates plus what is left of the draw have the law of past estimates with a fresh future
+(milpcb/theory/one_draw.md). Few totals change in a round, so one cheapest policy can be kept.
 """
 
 from collections.abc import Callable
@@ -58,7 +57,7 @@ class Future:
         self._draw(0, 0)
 
     def begin(self, past: Callable[[], Floats]) -> None:
-        """Take what returns a copy of the past estimates (m, K), of which all rows are known."""
+        """Take what returns a copy of the past estimates (m, K)."""
         self._past = past
         law, ties = self._law, self._law.relaxation.even_ties
         any_of_equals = ties or not getattr(law.oracle, "settles_ties", True)
@@ -102,7 +101,7 @@ class Future:
         return self.kept.costs / self._parts
 
     def state(self) -> dict[str, Any]:
-        """Return everything that ``restore`` needs but the past, as plain data."""
+        """Return everything but the past, as plain data."""
         return {"block": self._block, "at": self._at, "since": self.since, **self.kept.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -130,17 +129,12 @@ class Future:
         self._next: float = int(self._times[at]) if at < len(self._times) else np.inf
 
     def _totals(self) -> Floats:
-        """Return past estimates plus what is left of the draw (m, K), in parts."""
         totals = self._past()
         np.add.at(totals, self._rows[self._at :], self._noise[self._at :])
         return self._parts * totals
 
     def _foreseen(self, t: int, actions: Ints, time: int) -> Floats:
-        """Return the harm (m,) to a policy that the rounds after ``t`` bring within some time.
-
-        The noise that will leave is known. Estimates come at most once in L rounds, spread over the rows; half as many
-        are allowed for, as if costs were 1/2.
-        """
+        """Return the harm (m,) that the rounds after ``t`` bring: of noise, and of costs as if all were 1/2."""
         m, law = len(actions), self._law
         until = int(np.searchsorted(self._times, t + time, side="right"))
         rows, leaving = self._rows[self._at : until], -self._noise[self._at : until].astype(float)
@@ -169,7 +163,7 @@ class OneDraw(SavedPart):
         return self._futures[self._now]
 
     def begin(self, past: Callable[[], Floats]) -> None:
-        """Take what returns a copy of the past estimates (m, K), once all futures are drawn."""
+        """Take what returns a copy of the past estimates (m, K)."""
         for future in self._futures:
             future.begin(past)
 
@@ -229,5 +223,4 @@ class OneDraw(SavedPart):
 
 
 def _order(seed: int, n_actions: int, n_contexts: int) -> Floats:
-    """Return random numbers (m, 1 + K), of which those of fewer contexts are the first."""
     return rng.child(seed, "learner", "order").random((n_contexts, 1 + n_actions))

@@ -29,16 +29,13 @@ class VW(Learner):
     """Online regression of costs with exploration, by Vowpal Wabbit (https://vowpalwabbit.org, version 9.11).
 
     Setting: costs of one law, given context and action; no guarantee is computed. Every round is a multi-line example:
-    a shared line with the features of the context that are not 0, ``|x 0:1.0 3:0.5`` (namespace x, features numbered
-    from 0), and a line for each action, ``|a 2``. VW's regression is linear in the features, so what it can represent
-    is decided by the interactions in ``arguments``: ``-q xa`` gives each action weights of its own,
-    ``--interactions xxa`` also weights for each pair of features, which a decision tree of depth 2 needs.
+    a shared line with the features of the context that are not 0, ``|x 0:1.0 3:0.5``, and a line for each action,
+    ``|a 2``. VW's regression is linear in the features: ``-q xa`` in ``arguments`` gives each action weights of its
+    own, ``--interactions xxa`` also weights for each pair of features, which a decision tree of depth 2 needs.
 
-    q are the probabilities that VW predicts, scaled to sum to 1 as it computes with 32 bits. Certificates hold, also
-    where VW draws numbers of its own while it learns (``--bag``, ``--cover``, ``--rnd``).
-
-    VW's saved models do not go on bit-identically under all options (``--bag``, ``--cover``, ``--rnd``, ``--sgd``), so
-    the state is the list of all rounds played, and ``restore`` learns them again, in about the time that the play took.
+    q are the probabilities that VW predicts, scaled to sum to 1 as it computes with 32 bits. Its saved models do not go
+    on bit-identically under all options, so the state is the list of all rounds played, and ``restore`` learns them
+    again, in about the time that the play took.
 
     Parameters
     ----------
@@ -67,7 +64,6 @@ class VW(Learner):
         self._open()
 
     def _act(self, row: int) -> Floats:
-        """Return the probabilities (K,) that VW predicts."""
         q = np.array(self._vw.predict([self._shared(row), *self._actions]), dtype=np.float64)
         return np.asarray(q / q.sum())
 
@@ -99,7 +95,6 @@ class VW(Learner):
 
 
 def _check(arguments: str) -> None:
-    """Raise InputError unless these are options from above, each with its value, and ask for action probabilities."""
     if not isinstance(arguments, str):
         raise InputError(f"arguments must be VW's command line as one string, got {shown(arguments)}")
     words = iter(arguments.split())
@@ -129,19 +124,15 @@ class ContextualBandits(Learner):
 
     Setting: costs of one law, given context and action; no guarantee is computed. The first ``refit`` rounds are
     uniform. Then, and again and again, a new policy is fitted to all rounds so far, and asked for an action on every
-    context; these are played until the next one. So a policy that draws numbers while it predicts draws once a batch
-    for each context. Its classifiers take rewards of 0 and 1: a cost c is learnt as 1 with probability c.
-
-    The package does not return the probability of what it plays: q is 1 for its action. Given the past the action may
-    have been random, but the estimate e = c that follows from q = 1 has e 1[y = a] <= c_a whatever was drawn, so
-    certificates hold (see milpcb.ledger). They are weak: a policy is charged only where it agrees with the play.
+    context; these are played until the next one. Its classifiers take rewards of 0 and 1: a cost c is learnt as 1 with
+    probability c. The package does not return the probability of what it plays: q is 1 for its action. The estimate e =
+    c that follows has e 1[y = a] <= c_a whatever was drawn, so certificates hold (see milpcb.ledger), but are weak.
 
     Parameters
     ----------
     contexts, n_actions, horizon, seed : as of every learner
     policy : name of its class in contextualbandits.online
     depth : greatest depth of a tree
-    leaf : least number of rounds in a leaf of a tree
     refit : rounds between two fits; a tenth of those so far where that is more
 
     """
@@ -158,13 +149,12 @@ class ContextualBandits(Learner):
         seed: int = 0,
         policy: str = "BootstrappedUCB",
         depth: int = 3,
-        leaf: int = 1,
         refit: int = 50,
     ) -> None:
         super().__init__(n_actions=n_actions, horizon=horizon, seed=seed)
         self._contexts = context_array(contexts)
         self._policy = choice("policy", policy, POLICIES)
-        self._tree = {"max_depth": whole("depth", depth, 1), "min_samples_leaf": whole("leaf", leaf, 1)}
+        self._depth = whole("depth", depth, 1)
         self._refit = whole("refit", refit, 1)
         self._rounds: list[list[int]] = []  # row, action, reward
         self._fitted = 0  # rounds that the policy fitted last was made from
@@ -172,7 +162,6 @@ class ContextualBandits(Learner):
         self._modules()
 
     def _act(self, row: int) -> Floats:
-        """Return 1 for the action of the policy fitted last (K,), or 1/K for all before there is one."""
         row = index("row", row, len(self._contexts))
         if self._plays is None:
             return np.full(self.n_actions, 1.0 / self.n_actions)
@@ -199,7 +188,7 @@ class ContextualBandits(Learner):
         online, tree = self._modules()
         rows, actions, rewards = np.array(self._rounds[:rounds]).T
         seeds = self._child("fit", rounds).integers(1, 2**31, size=2).tolist()  # the package refuses a seed of 0
-        base = tree(**self._tree, random_state=seeds[0])
+        base = tree(max_depth=self._depth, random_state=seeds[0])
         policy = getattr(online, self._policy)(base, self.n_actions, random_state=seeds[1], **POLICIES[self._policy])
         policy.fit(self._contexts[rows], actions, rewards)
         self._plays = np.asarray(policy.predict(self._contexts), dtype=np.int64)
