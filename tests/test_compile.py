@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 from milpcb.commands import machine
 from milpcb.commands.machine import compile_code
-from milpcb.core import kernels
 from milpcb.errors import InputError
 
 # Files with compiled functions, and how often each of these is compiled: minima and soft minima, whatever the layout of
@@ -56,7 +55,6 @@ def test_every_kernel_is_asked_for_and_compiled_for_few_types() -> None:
 
 def test_the_command_asks_for_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line for each job as it is done, by processes of its own, and one with the folder."""
-    monkeypatch.setenv(kernels.ANNOUNCED, "")  # which the command sets
     monkeypatch.setattr(machine, "JOBS", ("monotone rules", machine.DRAWS))  # the others are asked for above
     done = CliRunner().invoke(compile_code, ["--workers", "2"], catch_exceptions=False)
     *lines, last = done.stdout.splitlines()

@@ -138,23 +138,6 @@ def test_the_notice_is_ours_and_once(notice: Notice, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == f"{kernels.KEPT}\n"
 
 
-def test_of_the_processes_that_share_a_file_one_announces(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Workers of one run compile at once, and one line is enough; each speaks for itself once the file is gone."""
-    monkeypatch.setenv(kernels.ANNOUNCED, str(tmp_path / "announced"))
-
-    def compile_in_a_new_process() -> str:
-        notice = Notice()
-        monkeypatch.setattr(kernels, "_notice", notice)
-        notice.on_start(SimpleNamespace(data={"dispatcher": kernels.compiled()(lambda x: x)}))
-        return capsys.readouterr().err
-
-    assert [compile_in_a_new_process() for _ in range(3)] == [f"{kernels.KEPT}\n", "", ""]
-    monkeypatch.setenv(kernels.ANNOUNCED, str(tmp_path / "of_another_run" / "announced"))
-    assert [compile_in_a_new_process() for _ in range(2)] == [f"{kernels.KEPT}\n"] * 2
-
-
 def test_the_notice_survives_a_closed_standard_error(monkeypatch: pytest.MonkeyPatch, notice: Notice) -> None:
     """Under pythonw and in some services there is no standard error; the search answers all the same."""
     dispatcher = kernels.compiled()(lambda x: x)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing as mp
-import os
 import platform
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -11,7 +10,6 @@ from contextlib import redirect_stderr
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from io import StringIO
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -19,7 +17,6 @@ import numpy as np
 from rich.table import Table
 
 from milpcb.commands.console import out
-from milpcb.core.kernels import ANNOUNCED
 from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.types import Floats, Ints
@@ -126,7 +123,7 @@ JOBS = (*SEARCHES, DRAWS)
 
 def ask(job: str, order: Literal["C", "F"] = "C") -> str:
     """Make the queries of one of JOBS, with tables that lie in memory in this order; return the job."""
-    with redirect_stderr(StringIO()):  # no line that a search is long: compiling is
+    with redirect_stderr(StringIO()):  # no line that code is compiled, or that a search is long
         for query in queries(job, order):
             query()
     return job
@@ -217,8 +214,7 @@ def compile_code(*, workers: int | None) -> None:
             "there is no folder for machine code that you can write and others cannot; "
             "set NUMBA_CACHE_DIR to one, by its absolute path"
         )
-    with NamedTemporaryFile() as marker, ProcessPoolExecutor(workers or cores(), mp.get_context("spawn")) as pool:
-        os.environ[ANNOUNCED] = marker.name  # it is there, so that workers do not announce what they do
+    with ProcessPoolExecutor(workers or cores(), mp.get_context("spawn")) as pool:
         for done in as_completed([pool.submit(ask, job) for job in JOBS]):
             out.print(f"compiled: {done.result()}")
     out.print(f"machine code is in {kept}")

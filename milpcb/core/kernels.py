@@ -5,7 +5,6 @@ files that may be compiled into one another: see "Machine code" under "Safety" i
 """
 
 import hashlib
-import os
 import pickle
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -38,9 +37,6 @@ NOT_KEPT = (
 
 # The modules of ours that a file imports when it is imported itself.
 _IMPORTED = re.compile(rb"^from ((?:milpcb|policies)[.\w]*) import", re.MULTILINE)
-
-# Environment variable: a file that several processes share, made by the first of them that writes the line.
-ANNOUNCED = "MILPCB_COMPILING"
 
 
 def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
@@ -232,34 +228,21 @@ def _folders(file: Path) -> Iterator[Path]:
 
 
 class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
-    """Writes one line when the first function of a process, or of all that share ANNOUNCED, is about to be compiled."""
+    """Writes one line when the first function of a process is about to be compiled."""
 
     def __init__(self) -> None:
         self.lines: dict[int, str] = {}
         self._announced = False
 
     def on_start(self, event: Any) -> None:
-        """Write the line of the dispatcher, a compiled function, that the event is about."""
         line = self.lines.get(id(event.data["dispatcher"]))
         if line is None or self._announced:
             return
         self._announced = True
-        if not _announced_elsewhere():
-            write(line)
+        write(line)
 
     def on_end(self, event: Any) -> None:
-        """Write nothing."""
-
-
-def _announced_elsewhere() -> bool:
-    """Return whether another process has written the line already; otherwise the others now know that this one does."""
-    try:
-        Path(os.environ[ANNOUNCED]).touch(exist_ok=False)
-    except FileExistsError:
-        return True
-    except (KeyError, OSError):  # this process is on its own, or the run that shared the file is over
-        return False
-    return False
+        """Do nothing."""
 
 
 _notice = _Notice()

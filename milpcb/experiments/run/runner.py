@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from math import ceil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import cast
 
@@ -16,7 +15,7 @@ from milpcb.errors import RunError
 from milpcb.experiments.results.curves import write_curves
 from milpcb.experiments.results.records import CONFIG
 from milpcb.experiments.results.store import RunDirectory, check_config
-from milpcb.experiments.run.backends import Backend, News, cores, environment, listening
+from milpcb.experiments.run.backends import Backend, News, cores, listening
 from milpcb.experiments.run.player import LearnerPlayer, checkpoints
 from milpcb.experiments.run.task import Failure, Outcome, compute
 from milpcb.experiments.study.cells import Cell, Task, build_study
@@ -30,17 +29,6 @@ ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
 Failed = list[tuple[Task, str]]
 
 
-@contextmanager
-def _compiling_announced_once() -> Iterator[None]:
-    """Share a file with the workers that start within: the first to compile the search makes it and writes the line."""
-    with (
-        TemporaryDirectory(prefix="milpcb-") as folder,
-        environment({"MILPCB_COMPILING": str(Path(folder) / "announced")}),
-    ):
-        yield
-
-
-@_compiling_announced_once()
 def run(
     config: Config,
     directory: RunDirectory,
