@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from importlib.metadata import metadata, version
+from importlib.metadata import version
 from pathlib import Path
 
 import milpcb
@@ -31,20 +31,12 @@ def test_the_changes_name_the_formats_of_today() -> None:
     assert f"**Formats.** {formats}." in (ROOT / "milpcb/CHANGES.md").read_text()
 
 
-def test_the_package_names_who_made_it_and_what_it_is_about() -> None:
-    """Authors, keywords, a summary and a licence are part of the metadata; no address is, as there is no public one."""
-    assert PROJECT["authors"] == [{"name": "the milpcb developers"}]
-    assert len(PROJECT["keywords"]) >= 5
-    assert {"Name", "Summary", "License-Expression"} <= set(metadata("milpcb"))
-    assert "urls" not in PROJECT
-
-
 def test_the_first_page_shows_how_to_cite() -> None:
     """It leads to an entry for a bibliography, with the authors, the version and the licence of the metadata."""
     assert "(.github/CITATION.cff)" in (ROOT / "README.md").read_text()
     entry = (ROOT / ".github/CITATION.cff").read_text()
-    assert f"  - name: {PROJECT['authors'][0]['name']}\n" in entry
-    assert f"\nversion: {PROJECT['version']}\n" in entry
+    for line in (f"  - name: {PROJECT['authors'][0]['name']}", f"version: {PROJECT['version']}"):
+        assert f"\n{line}\n" in entry
     assert f"\nlicense: {PROJECT['license']}\n" in entry
 
 
@@ -55,4 +47,3 @@ def test_contributing_names_files_that_are_there() -> None:
     assert len(named) >= 5
     assert [name for name in named if not (ROOT / name).exists()] == []
     assert all((ROOT / script).is_file() for script in re.findall(r"^\./(scripts/\w+)", page, re.MULTILINE))
-    assert max(map(len, page.splitlines())) <= 120

@@ -4,37 +4,22 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from milpcb.commands.machine import JOBS
 from milpcb.experiments.study.config import read_config
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("option", ["-h", "--help"])
-def test_the_test_script_explains_itself(option: str) -> None:
+def test_the_test_script_explains_itself() -> None:
     """Help is printed, and nothing is installed or run."""
-    done = subprocess.run([ROOT / "scripts/test", option], capture_output=True, text=True, check=True)
+    done = subprocess.run([ROOT / "scripts/test", "--help"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("usage: ./scripts/test [--quick]")
-    assert "tests/slow.py" in done.stdout
     assert done.stderr == ""
 
 
-def test_the_demo_plays_what_the_first_page_recommends() -> None:
-    """Exp4 at the certified rate and the adaptive leader stand beside BISTRO+; the files it shows are written."""
-    config = read_config(ROOT / "scripts/experiments/quickstart.toml")
-    found = {learner.name: learner.options for learner in config.learners}
-    assert found["exp4"]["rate"] == "certified"
-    assert found["ftpl"]["epsilon"] == "adaptive"
-    assert {"bistro_plus", "uniform"} <= found.keys()
-    demo = (ROOT / "scripts/demo").read_text()
-    assert "leader_exp4_seed0.txt" in demo
-    assert "best_policy_seed0.txt" in demo
-
-
 def test_the_demo_ends_with_a_command_that_works_as_printed() -> None:
-    """The last line names the clone, the program in its environment, and a config that is there."""
+    """Its own config is read, and the last line names the program in its environment and a config that is there."""
+    assert read_config(ROOT / "scripts/experiments/quickstart.toml").learners
     last = (ROOT / "scripts/demo").read_text().splitlines()[-1]
     found = re.fullmatch(r'echo "cd \$PWD && \.venv/bin/milpcb run (scripts/[\w/.]+)"', last)
     assert found
