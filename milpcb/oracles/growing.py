@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property, partial
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import choice, flag, index, instance, several
 from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
-from milpcb.oracles import check_options, open_oracle
+from milpcb.oracles import open_oracle
 from milpcb.oracles.base import KnownRows, Oracle
 from milpcb.oracles.near_best import NearBest
 from milpcb.oracles.search import SearchOracle
-from milpcb.oracles.totals import CostTable, TermTable
+from milpcb.oracles.totals import TermTable
 from milpcb.oracles.without import Opening
 from milpcb.protocols import Opened, PolicyClass, Table, Terms, ValueOracle, open_class
 from milpcb.types import Answer, Floats, Ints
@@ -42,23 +42,18 @@ class OpenedTerms(Opened):
 
 
 class GrowingOracle(ValueOracle):
-    """Asks like an Oracle; ``rows`` and ``extend`` add contexts.
+    """Asks like an Oracle of kind "search"; ``rows`` and ``extend`` add contexts.
 
-    A context that equals an earlier one, or falls between the same cut points, is that one and costs nothing: the
-    oracle holds one context for each pattern. Cut points are fixed when the oracle is made: quantiles are those of the
-    contexts known then.
-
-    By kind "search", a class with terms is never opened on the contexts. Its answers come from its recursion over all
-    cut points, and ``table()`` keeps the totals, so that a round costs the same however many contexts have arrived.
-    Explicit cut points need no contexts to begin with. Else new contexts are collected, and the next query opens the
-    class on all of them.
+    A context that falls between the same cut points as an earlier one is that one and costs nothing. The class is never
+    opened on the contexts: answers come from its recursion over all cut points, and ``table()`` keeps the totals, so
+    that a round costs the same however many contexts have arrived.
 
     Parameters
     ----------
-    policies : a policy class that can be kept while contexts arrive
-    contexts : (m, d) to begin with; None for none, with kind "search" and explicit cut points only
-    kind, solver, options : see milpcb.open_oracle
-    constrained : whether policies will have to keep side constraints, which ``hold`` names; of a class with terms
+    policies : a policy class with leaf totals: decision trees without limits, threshold rules, rule lists, boxes
+    contexts : (m, d) to begin with, whose quantiles become cut points; None for none, with explicit cut points only
+    kind, options : those of an oracle of kind "search" without options; others need all contexts beforehand
+    constrained : whether policies will have to keep side constraints, which ``hold`` names
 
     Attributes
     ----------
@@ -66,86 +61,62 @@ class GrowingOracle(ValueOracle):
 
     """
 
+    settles_ties = True
+    __reduce__ = Oracle.__reduce__
+
     def __init__(
         self,
         policies: PolicyClass,
         contexts: Any = None,
         kind: str = "search",
-        solver: str | None = None,
         *,
         constrained: bool = False,
         **options: Any,
     ) -> None:
         instance("policies", policies, PolicyClass, "a policy class, as in DecisionTrees(n_actions=2)")
-        flag("constrained", constrained)
-        check_options(kind, {**options, **({} if solver is None else {"solver": solver})})
-        self._options = {"kind": kind, "solver": solver, **options}
+        self._constrained = flag("constrained", constrained)
+        if options or not (isinstance(kind, str) and kind == "search"):
+            raise InputError(
+                "contexts may arrive for kind 'search' alone, without further options; for others open the oracle on "
+                "all contexts, by milpcb.open_oracle"
+            )
         self._policies = policies if contexts is None else _fixed(policies, contexts)
         self.n_actions = policies.n_actions
+        self._terms = self._held = self._policies.terms()
         self._known = KnownRows(self._policies)
-        self._contexts = np.empty((0, 0))  # with room for more, of which the first ``n_contexts`` are there
+        self._found: list[Floats] = []  # the contexts
         self.n_contexts = 0
         self._calls, self._seconds = 0, 0.0
         self._opened: Oracle | None = None
-        by_terms = kind == "search" and solver is None and not options
-        if contexts is None:
-            if not by_terms:
-                raise InputError(
-                    "an oracle without contexts needs kind 'search', without further options; or give contexts"
-                )
-            self._terms: Terms | None = self._policies.terms()
-        else:
-            self._terms = _terms(self._policies) if by_terms else None
-        self._held, self._constrained = self._terms, constrained
-        if constrained and self._terms is None:
-            raise InputError("side constraints on contexts that arrive need a class with terms, by kind 'search'")
         if contexts is not None:
             self.extend(contexts)
 
-    __reduce__ = Oracle.__reduce__
-
     def __repr__(self) -> str:
-        kind, name = self._options["kind"], type(self._policies).__name__
-        return f"<GrowingOracle: {name}, kind {kind}, {self.n_contexts} contexts so far, {self.n_actions} actions>"
+        name = type(self._policies).__name__
+        return f"<GrowingOracle: {name}, {self.n_contexts} contexts so far, {self.n_actions} actions>"
 
     def explain(self) -> str:
-        """Return what ``Oracle.explain`` does for the contexts so far, and whether totals are kept."""
-        kept = "kept from round to round" if self._terms is not None else "added up anew when contexts arrive"
-        return f"{self._oracle().explain()}\ntotals: {kept}"
+        """Return what ``Oracle.explain`` does for the contexts so far."""
+        return self._oracle().explain()
 
     @property
     def contexts(self) -> Floats:
         """One representative of each, (n_contexts, d)."""
-        if self._terms is not None and not self.n_contexts:
-            return np.empty((0, self._terms.n_features))
-        known = self._contexts[: self.n_contexts]
+        known = np.array(self._found) if self._found else np.empty((0, self._terms.n_features))
         known.setflags(write=False)
         return known
 
     @property
     def log_size(self) -> float:
-        """Natural log of the number of policies on the contexts so far; of a class with terms, of its derivations."""
-        return self._oracle().log_size
+        """Natural log of the number of derivations, whatever contexts arrive."""
+        return self._log_derivations
 
-    @property
-    def log_union(self) -> float:
-        """Natural log of the number of derivations whatever contexts arrive; NaN for a class without terms."""
-        return np.nan if self._terms is None else self._log_derivations
-
-    @property
-    def log_derivations(self) -> float:
-        """Natural log of the number of derivations: on the contexts so far, or for a class with terms on any."""
-        return self._oracle().log_derivations if self._terms is None else self._log_derivations
+    log_union = log_derivations = log_size
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Kinds of query that the opened oracle answers; no list of labelings, which each new context would change."""
-        return self._oracle().capabilities - ({"enumerate"} if self._terms is not None else {"enumerate", "columns"})
-
-    @property
-    def settles_ties(self) -> bool:
-        """See Oracle."""
-        return self._options["kind"] != "milp" or self._oracle().settles_ties
+        """Kinds of query that are answered."""
+        return self._oracle().capabilities
 
     @property
     def calls(self) -> int:
@@ -165,11 +136,10 @@ class GrowingOracle(ValueOracle):
         """Add contexts (n, d); return the row (n,) of each: an old one where all policies play as on an old context."""
         array = self._known.read(contexts)
         rows = self._known.add(array)
-        if self._known.count == self.n_contexts:
-            return rows
         for context, row in zip(array, rows.tolist(), strict=True):
             if row == self.n_contexts:
-                self._append(context)
+                self._found.append(context)
+                self.n_contexts += 1
                 self._retire()
         return rows
 
@@ -186,21 +156,9 @@ class GrowingOracle(ValueOracle):
 
     def under(self, constraints: Sequence[LabelConstraint]) -> SearchOracle:
         """Return an oracle of its own, on the contexts so far, for the policies that keep ``constraints``."""
-        if self._terms is None:
-            raise InputError("side constraints on contexts that arrive need a class with terms, by kind 'search'")
         rules = several("constraints", constraints, LabelConstraint, "LabelConstraint")
         opened = OpenedTerms(self._terms, self.contexts, self._log_derivations)
         return SearchOracle(opened, self.contexts, constraints=tuple(rules))
-
-    def _append(self, context: Floats) -> None:
-        """Take in a new context (d,); room for twice as many is made where there is none."""
-        if self.n_contexts == len(self._contexts):
-            more = np.empty((max(16, 2 * self.n_contexts), len(context)))
-            if self.n_contexts:
-                more[: self.n_contexts] = self._contexts
-            self._contexts = more
-        self._contexts[self.n_contexts] = context
-        self.n_contexts += 1
 
     def minimise(self, costs: Any) -> Answer:
         return self._oracle().minimise(costs)
@@ -219,27 +177,20 @@ class GrowingOracle(ValueOracle):
         return self._oracle().action_weights(costs, row, rate)
 
     def table(self, noise: str | None = "columns") -> Table:
-        """Return an empty table of totals, to which contexts may be added while it is kept; its noise is on columns.
+        """Return an empty table of leaf totals, to which contexts may be added while it is kept.
 
-        Without noise, ``None``, every class has one; where it has no terms that is the matrix of all costs.
-
-        Raises InputError for noise on contexts, and where the class has no terms.
+        Raises InputError for noise on contexts.
         """
-        if noise is not None:
-            choice("noise", noise, ("contexts", "columns"))
-        if noise is None and self._terms is None:
-            return CostTable(self, np.zeros(0, dtype=np.int64))
-        if noise == "contexts" or self._terms is None:
+        if noise is not None and choice("noise", noise, ("contexts", "columns")) == "contexts":
             raise InputError(
-                f'a table with noise_on = "{noise}" needs all contexts beforehand; open the oracle on all of them'
-                + (', or set noise_on = "columns"' if self._terms is not None else "")
+                'a table with noise_on = "contexts" needs all contexts beforehand; open the oracle on all of them, or '
+                'set noise_on = "columns"'
             )
-        asked = (lambda: cast("Terms", self._held)) if self._constrained else None
-        return TermTable(self._terms, self, asked)
+        return TermTable(self._terms, self, (lambda: self._held) if self._constrained else None)
 
     def context(self, row: int) -> Floats:
         """Return the context (d,) of a row."""
-        return np.asarray(self._contexts[index("row", row, self.n_contexts)])
+        return self._found[index("row", row, self.n_contexts)]
 
     def count(self, start: float) -> float:
         """See Oracle.count."""
@@ -250,19 +201,16 @@ class GrowingOracle(ValueOracle):
 
     @cached_property
     def _log_derivations(self) -> float:
-        return self._terms.log_derivations if self._terms is not None else 0.0
+        return self._terms.log_derivations
 
     def _oracle(self) -> Oracle:
         if self._opened is None:
             contexts = self.contexts
-            if self._held is None:
-                self._opened = open_oracle(self._policies, contexts, **self._options)
-            else:
-                opened = OpenedTerms(self._held, contexts, self._log_derivations)
-                self._opened = SearchOracle(opened, contexts)
-                if not self._constrained:  # under constraints it is not known on which contexts they came to hold
-                    again = partial(open_oracle, kind="search")
-                    self._opened.opening = Opening(self._policies, opened, contexts, contexts, again)
+            opened = OpenedTerms(self._held, contexts, self._log_derivations)
+            self._opened = SearchOracle(opened, contexts)
+            if not self._constrained:  # under constraints it is not known on which contexts they came to hold
+                again = partial(open_oracle, kind="search")
+                self._opened.opening = Opening(self._policies, opened, contexts, contexts, again)
         return self._opened
 
     def _retire(self) -> None:
@@ -276,11 +224,3 @@ def _fixed(policies: PolicyClass, contexts: Any) -> PolicyClass:
     opened = open_class(policies, contexts)
     opened.require("fixed")
     return opened.fixed()
-
-
-def _terms(policies: PolicyClass) -> Terms | None:
-    """Return the terms of a class with fixed cut points, None where it has none, or too many of them."""
-    try:
-        return policies.terms()
-    except InputError:
-        return None

@@ -26,7 +26,7 @@ def draw(n: int, rng: np.random.Generator) -> np.ndarray:
 def test_bistro_plus_plays_on_contexts_it_has_never_seen() -> None:
     """Rows appear as contexts arrive or are drawn; their number stays that of the cells between the cuts."""
     rng = np.random.default_rng(0)
-    oracle = GrowingOracle(TREES, draw(1, rng), kind="milp")
+    oracle = GrowingOracle(TREES, draw(1, rng))
     learner = BistroPlus(oracle, Sampler(draw), horizon=300, seed=1, scale=8.0)
     for _ in range(40):
         (row,) = oracle.extend(draw(1, rng))
@@ -40,7 +40,7 @@ def test_bistro_plus_plays_on_contexts_it_has_never_seen() -> None:
 
 def test_counts_are_those_of_kept_rounds() -> None:
     """At rate 1 every later round is drawn, at the last round none is."""
-    oracle = GrowingOracle(TREES, [[0.0, 0.0]], kind="milp")
+    oracle = GrowingOracle(TREES, [[0.0, 0.0]])
     sampler = Sampler(draw)
     sampler.attach(oracle, None)
     counts = sampler.future(9, 50, 1.0, np.random.default_rng(0))

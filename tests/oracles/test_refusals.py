@@ -95,15 +95,12 @@ OTHERS: dict[str, tuple[Callable[[], object], str]] = {
     "noise on columns of a list": (lambda: listed().table("columns"), "contexts"),
     "a list that grows": (lambda: GrowingOracle(FiniteClass([[0, 1]], 2), [[0.0], [1.0]]), "open it on all"),
     "rows of other columns": (
-        lambda: GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [2.0]], kind="milp").extend([[1.0, 2.0]]),
+        lambda: GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [2.0]]).extend([[1.0, 2.0]]),
         "columns",
     ),
     "no contexts and no cut points": (lambda: GrowingOracle(DecisionTrees(2)), "quantiles"),
-    "no contexts for a solver": (lambda: GrowingOracle(DecisionTrees(2, thresholds=CUTS), kind="milp"), "'search'"),
-    "a table of a solver that grows": (
-        lambda: GrowingOracle(DecisionTrees(2), CONTEXTS, kind="milp").table(),
-        "open the oracle on all",
-    ),
+    "a solver whose contexts arrive": (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS, kind="milp"), "'search'"),
+    "limits where contexts arrive": (lambda: GrowingOracle(DecisionTrees(2, max_leaves=3), CONTEXTS), "beforehand"),
     "a table by context that grows": (
         lambda: GrowingOracle(DecisionTrees(2), CONTEXTS).table("contexts"),
         '"columns"',
