@@ -10,25 +10,22 @@ policies are learnt and evaluated again, fold by fold. The p-value is at least t
 many standard errors above 0. All policies tie in them, which is where folds agree most. Draws end with the tenth that
 is as good: then 10 divided by their number is a p-value (Besag and Clifford 1991).
 
-Where the p-value is within a factor of ``NEAR`` of 1 - level, a verdict by one split would be that of its seed. There
-rows are dealt into folds ``SPLITS`` times, all but once in an order that follows from what they hold, and the split of
-the median p-value counts. Twice the median is a p-value
+Where the p-value is within a factor of ``NEAR`` of 1 - level, rows are dealt into folds ``SPLITS`` times, all but once
+in an order that follows from what they hold, and the split of the median p-value counts. Twice the median is a p-value
 whatever the splits have to do with each other (Meinshausen, Meier and Buhlmann 2009); the median itself is wrong twice
-as often at most, and here less often than a single split, as p-values of the same rows go together and the law that is
-simulated is that of one split, which is more spread than the median.
+as often at most, and here less often than a single split, as the law that is simulated is that of one split.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from math import ceil
 
 import numpy as np
 from numpy.random import Generator
 from scipy.stats import norm
 
+from milpcb.data.columns import as_numbers
 from milpcb.errors import InputError
 from milpcb.offline.band import Claim, Progress, Sampled
-from milpcb.offline.hashing import row_order
 from milpcb.offline.log import as_table, take_rows
 from milpcb.offline.nuisances import stratified_folds
 from milpcb.offline.question import Question, best_of
@@ -48,8 +45,7 @@ def held_out(
 ) -> Ints:
     """Return what is played in each row (n,) by the best policy of the other folds; ``costs`` are (n, K).
 
-    The rows of the fold cost nothing while it is searched for, so that one oracle answers; ``searched`` is called each
-    time.
+    The rows of the fold cost nothing, so that one oracle answers; ``searched`` is called after each search.
     """
     played, table = np.empty(len(fold), dtype=np.int64), as_table(contexts)
     for each in np.unique(fold):
@@ -85,22 +81,19 @@ class Learning:
     ) -> Claim:
         """Return the claim of a split with a p-value of the simulated law; the other parameters are those of ``band``.
 
-        Before draws are made the share of those that are as good is expected to be that of the normal law, which counts
-        as much as one such draw.
+        ``progress`` is called after each draw, of at most ``draws`` for every lottery.
         """
         worst = claim.p_value
         if worst >= SURELY:
             return claim
-        t, lotteries, done = float(norm.isf(worst)), against(self.reference), 0
-        for left, lottery in zip(reversed(range(len(lotteries))), lotteries, strict=True):
-            later, reached, draw = left * expected_draws(claim, draws), 0, 0
+        t, lotteries = float(norm.isf(worst)), against(self.reference)
+        for number, lottery in enumerate(lotteries):
+            reached, draw = 0, 0
             for draw, is_good in zip(range(1, draws + 1), self._signed(lottery, t, fold, sampled, rng), strict=False):
                 reached += is_good
-                share = (1 + reached) / (draw + 1 / claim.p_value)
-                progress(done + draw, done + max(draw, min(draws, ceil(ENOUGH / share))) + later)
+                progress(number * draws + draw, len(lotteries) * draws)
                 if reached == ENOUGH:
                     break
-            done += draw
             worst = max(worst, ENOUGH / draw if reached == ENOUGH else (1 + reached) / (1 + draws))
         return replace(claim, p_value=min(1.0, worst))
 
@@ -147,15 +140,10 @@ class Learning:
         return Claim(gain, gain - reach, gain + reach, float(norm.sf(gain / error)) if error else 1.0)
 
 
-def expected_draws(claim: Claim, most: int) -> int:
-    """Return the draws of ``calibrated`` for a lottery that are expected by the claim of a split."""
-    return min(most, ceil(ENOUGH / claim.p_value)) if claim.p_value < SURELY else 0
-
-
 def _other_splits(scores: Scores) -> list[Ints]:
     """Return further folds (n,), which neither seed nor order of rows change; [] for too few rows of an action."""
     log, found = scores.log, []
-    order = row_order([log.outcome, log.action.astype(float), *log.columns().values()])
+    order = np.lexsort(as_numbers([log.outcome, log.action.astype(float), *log.columns().values()]).T[::-1])
     for seed in range(1, SPLITS):
         fold = np.empty(len(log), dtype=np.int64)
         try:

@@ -1,12 +1,8 @@
-"""Draws that follow from the place of a row in a log, or from what it holds: whoever reads it, and in which order."""
-
-from collections.abc import Iterable
-from hashlib import blake2b
+"""Draws that follow from the place of a row in a log, whoever reads it, and in which order."""
 
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.data.columns import Values
 from milpcb.types import Floats, Ints
 
 Words = npt.NDArray[np.uint64]
@@ -32,23 +28,3 @@ def folds_of(numbers: Ints, cv: int, seed: int) -> Ints:
     with np.errstate(over="ignore"):
         salt = mixed(np.array([seed % 2**63], dtype=np.uint64) + np.uint64(WEYL))
     return np.asarray((uniforms(numbers.astype(np.uint64) ^ salt) * cv).astype(np.int64))
-
-
-def row_order(columns: Iterable[Values]) -> Ints:
-    """Return the rows (n,) in an order that follows from what their ``columns`` hold, and not from where they stand."""
-    found: Words | None = None
-    with np.errstate(over="ignore"):
-        for column in columns:
-            words = _words(column)
-            found = words if found is None else mixed(found * np.uint64(WEYL) + words)
-    return np.argsort(found if found is not None else np.zeros(0), kind="stable")
-
-
-def _words(column: Values) -> Words:
-    """Return a word (n,) for each value of a column, the same for equal values."""
-    if column.dtype != object:
-        numbers = np.where(np.isnan(column), np.nan, column + 0.0)  # one NaN, and no -0
-        return mixed(np.ascontiguousarray(numbers, dtype=float).view(np.uint64))
-    listed = column.tolist()
-    known = {value: blake2b(repr(value).encode(), digest_size=8).digest() for value in set(listed)}
-    return np.array([int.from_bytes(known[value]) for value in listed], dtype=np.uint64)

@@ -14,14 +14,14 @@ from milpcb.constraints import Constraint, LabelConstraint
 from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number, percent
 from milpcb.offline.band import Bounds, Claim, Progress, affordable, band, sampled_rows
-from milpcb.offline.cross_fitting import Learning, expected_draws
+from milpcb.offline.cross_fitting import Learning
 from milpcb.offline.evaluate import evaluate
 from milpcb.offline.evaluation import Evaluation
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.log import kept_aside, take_rows
 from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
 from milpcb.offline.question import Best, Question, asked_about
-from milpcb.offline.reference import Reference, against, best_reference
+from milpcb.offline.reference import Reference, best_reference
 from milpcb.offline.scores import Scores
 from milpcb.protocols import FoundPolicy, Opened, Policy, PolicyClass
 from milpcb.rng import child
@@ -167,8 +167,8 @@ def inference(
     small : the gain that is not worth treating people differently for, in the unit of the outcome; None: a tenth of the
         standard deviation of the outcomes
     policy : the one that claims are of, where it is known already; it reads ``contexts``. None: it is searched for
-    progress : called as ``progress(done, total)`` after every draw; those of the cross-fitted claim come after those of
-        the band, and end early: ``total`` is what is expected
+    progress : called as ``progress(done, total)`` after every draw: first of the band, then of the cross-fitted claim,
+        whose draws may end early
 
     Raises
     ------
@@ -191,17 +191,10 @@ def inference(
     times = affordable(asked, least, len(sampled.rows), question.oracle)
     learning = Learning(question, scores, reference, share)
     split, fold = learning.split_claim()
-    tick, later = progress or (lambda *_: None), len(against(reference)) * expected_draws(split, times)
-
-    def first(done: int, total: int) -> None:
-        tick(done, total + later)
-
-    def second(done: int, total: int) -> None:
-        tick(times + done, times + total)
-
-    how: dict[str, Any] = {"draws": times, "level": share, "rng": rng, "progress": first}
+    tick = progress or (lambda *_: None)
+    how: dict[str, Any] = {"draws": times, "level": share, "rng": rng, "progress": tick}
     bounds = band(question.oracle, sampled, scores, chosen, reference, **how)
-    crossed = learning.calibrated(split, fold, sampled, times, child(seed, "offline", "signs"), second)
+    crossed = learning.calibrated(split, fold, sampled, times, child(seed, "offline", "signs"), tick)
     own = scores.mean(scores.table[np.arange(len(chosen)), chosen])
     enough, fits = scores.diagnostics.enough_events, scores.diagnostics.fits
     return Inference(

@@ -17,7 +17,6 @@ from milpcb.logs.page import first, worth_lines
 from milpcb.logs.source import Columns, make_source
 from milpcb.offline import State, best_reference, evaluate, inference, no_worse_than, read_log, scores
 from milpcb.offline.cross_fitting import _other_splits
-from milpcb.offline.hashing import row_order
 from milpcb.offline.overlap import column_tests, completed, counted, in_parts, parts_without, rows_of_actions
 from tests.stress.test_no_overlap import _limited, _recommended
 
@@ -192,8 +191,6 @@ def test_further_splits_follow_from_what_rows_hold():
     for fold, other in zip(_other_splits(one), _other_splits(two), strict=True):
         assert np.array_equal(fold[order], other)
     assert len(_other_splits(one)) == 4
-    values = [X[:, 0], np.array([str(number) for number in outcome], dtype=object)]
-    assert np.array_equal(order[row_order([column[order] for column in values])], row_order(values))
 
 
 def test_limits_on_rare_harm_are_not_said_to_be_kept():
