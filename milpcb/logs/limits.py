@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -20,18 +19,18 @@ from milpcb.errors import InputError, UnknownNameError
 from milpcb.logs.sections import Unit
 from milpcb.logs.source import ScoredRows
 from milpcb.offline import NoWorseThan, no_worse_for_each, no_worse_than
-from milpcb.types import Bools, Floats
+from milpcb.types import Floats
 
 TODAY = "today"  # what was done
 FEWEST = 200  # draws, where no claims are asked for
-SIDES = {"<=": "most", ">=": "least"}
 FORM = (
     "write COLUMN at most WHAT, or COLUMN at least WHAT; WHAT is a number, an action or today, perhaps + a margin, and "
     "perhaps for each COLUMN"
 )
-_SIDE = re.compile(r"\s+at (most|least)\s+|\s*(<=|>=)\s*")
-_EACH = re.compile(r"^(.+?)\s+for each\s+(.+)$")
-_MARGIN = re.compile(r"^(.+?)\s+([+-])\s+([\d.eE+-]+)$")
+LIMIT = re.compile(
+    r"(?P<column>.+?)(?P<side> at most | at least | ?<= ?| ?>= ?)(?P<than>.+?)"
+    r"( (?P<sign>[+-]) (?P<margin>[\d.eE+-]+))?( for each (?P<each>.+))?"
+)
 
 
 @dataclass(frozen=True)
@@ -57,39 +56,25 @@ class Limit:
 
 def column_of(text: str) -> str:
     """Return the column that a limit is on; raises InputError."""
-    return _parts(text)[0]
+    return _matched(text)["column"]
 
 
 def limit_of(text: str, actions: Sequence[str]) -> Limit:
     """Return the limit that a string describes; raises InputError, UnknownNameError."""
-    column, side, what = _parts(text)
-    maximise = side == "least"
-    margin, each = 0.0, ""
-    if what not in actions and (by := _EACH.match(what)):
-        what, each = by.groups()
-    found = None if what in actions else _MARGIN.match(what)
-    if found:
-        what, sign, amount = found.groups()
-        margin = _number(amount, text) * (1 if (sign == "+") != maximise else -1)
-    return Limit(text, column, maximise, _than(what, actions, text), margin, each)
+    found = _matched(text)
+    than, maximise = found["than"], found["side"].strip() in {"at least", ">="}
+    margin = _number(found["margin"] or "0", text) * (1 if (found["sign"] == "+") != maximise else -1)
+    if than not in (*actions, TODAY) and as_number(than) is None:
+        raise UnknownNameError("action of --no-worse", than, [*actions, TODAY])
+    of = than if than in actions else None if than == TODAY else _number(than, text)
+    return Limit(text, found["column"], maximise, of, margin, found["each"] or "")
 
 
-def _parts(text: str) -> tuple[str, str, str]:
-    sides = list(_SIDE.finditer(text.strip()))
-    column, what = (text.strip()[: sides[0].start()], text.strip()[sides[0].end() :]) if sides else ("", "")
-    if len(sides) != 1 or not (column and what):
+def _matched(text: str) -> dict[str, str]:
+    found = LIMIT.fullmatch(" ".join(text.split()))
+    if found is None:
         raise InputError(f"cannot read --no-worse '{text}': {FORM}")
-    return column, sides[0][1] or SIDES[sides[0][2]], what
-
-
-def _than(what: str, actions: Sequence[str], text: str) -> float | str | None:
-    if what in actions:
-        return what
-    if what == TODAY:
-        return None
-    if as_number(what) is None:
-        raise UnknownNameError("action of --no-worse", what, [*actions, TODAY])
-    return _number(what, text)
+    return found.groupdict()
 
 
 def _number(number: str, text: str) -> float:
@@ -102,9 +87,6 @@ def _number(number: str, text: str) -> float:
 CLOSE = 1e-9  # shares that differ by less are equal
 TOO_FEW = "too few events of this outcome in the log for any confidence"
 WAYS = {"more": "down", "less": "up"}  # where the action never goes as a column grows
-USED_UP = 0.0005  # of all rows: with less to spare, a limit is called used up
-
-
 Kept = tuple[str, str, str]  # what was asked, what the policy does, and whether and how closely that keeps it
 
 
@@ -116,11 +98,10 @@ class _Played:
     values: Mapping[str, Values]
     weight: Floats
 
-    def rate(self, action: Any, where: Bools | None = None) -> float:
+    def rate(self, action: Any, where: Any = True) -> float:
         """Return the share of the rows (or of those ``where``) that get an action; NaN where there are none."""
-        here = np.ones(len(self.names), dtype=bool) if where is None else where
-        whole = self.weight[here].sum()
-        return float(self.weight[here & (self.names == action)].sum() / whole) if whole else float("nan")
+        weight = self.weight * where
+        return float(weight[self.names == action].sum() / weight.sum()) if weight.any() else float("nan")
 
 
 def what_is_kept(estimator: Any, rows: ScoredRows, *, guarded: bool = True) -> tuple[Kept, ...]:
@@ -132,7 +113,7 @@ def what_is_kept(estimator: Any, rows: ScoredRows, *, guarded: bool = True) -> t
     limits = [rule for rule in estimator.constraints if isinstance(rule, NoWorseThan) and guarded]
     together = groupby(limits, key=lambda rule: rule.asked)
     order = [
-        (f"'{name}' {way}", f"never goes {WAYS[way]} in the order of the actions", "kept; whatever the others are")
+        (f"'{name}' {way}", f"never goes {WAYS[way]} in the order of the actions", "kept")
         for name, way in (estimator.monotone or {}).items()
     ]
     kept = (KINDS[type(rule)](rule, played) for rule in rules)
@@ -147,7 +128,7 @@ def _share(asked: ShareAtMost, played: _Played) -> Kept:
 def _parity(asked: RateParity, played: _Played) -> Kept:
     parts = groups(played.values[str(asked.group)]).items()
     every = {value: played.rate(asked.action, where) for value, where in parts}
-    rates = {value: rate for value, rate in every.items() if not isnan(rate)}  # of groups that have rows
+    rates = {value: rate for value, rate in every.items() if not math.isnan(rate)}  # of groups that have rows
     apart = max(rates.values()) - min(rates.values())
     each = ", ".join(f"{value} {percent(rate, 1)}" for value, rate in rates.items())
     limit = f"rates of '{asked.action}' by {asked.group} within {100 * asked.delta:.4g} points of each other"
@@ -156,9 +137,7 @@ def _parity(asked: RateParity, played: _Played) -> Kept:
 
 def _closely(left: float) -> str:
     points = f"{100 * abs(left):.1f} points"
-    if left < -CLOSE:
-        return f"not kept; {points} beyond the limit"
-    return "kept; the limit is used up" if left < USED_UP else f"kept; {points} to spare"
+    return f"not kept; {points} beyond the limit" if left < -CLOSE else f"kept; {points} to spare"
 
 
 def _never(asked: Never, played: _Played) -> Kept:
@@ -166,29 +145,24 @@ def _never(asked: Never, played: _Played) -> Kept:
     right = (played.names == asked.action) == asked.other
     broken, rows = int((where & ~right & (played.weight > 0)).sum()), int(where.sum())
     limit = f"'{asked.action}' {'always' if asked.other else 'never'} where {asked.where}"
-    if not rows:
-        return limit, "there is no such row", "kept; in every row"
     does = f"gives {'others' if asked.other else 'it'} in {fixed(broken, 0)} of the {fixed(rows, 0)} rows there"
-    return limit, does, f"not kept; broken in {fixed(broken, 0)} rows" if broken else "kept; in every row"
+    return limit, does, "not kept" if broken else "kept; in every row"
 
 
 def _no_worse(asked: Sequence[NoWorseThan], played: _Played) -> Kept:
     first, enough = asked[0], all(each.enough_events for each in asked)
-    found = [(each.group, *_beside(each, played)) for each in asked]
-    sure = f"{first.sure}{' each' if first.by else ''}"
-    does = f"gives {found[0][1]} by the log, beside {found[0][2]}"
-    if first.by:
-        does = "gives by the log " + "; ".join(f"{own} beside {other} ({group})" for group, own, other in found)
-    return first.asked, does, f"kept; among all such people, {sure}" if enough else f"not known; {TOO_FEW}"
+    does = "; ".join(f"{_beside(each, played)}{f' ({each.group})' if each.by else ''}" for each in asked)
+    kept = f"kept; among all such people, {first.sure}{' each' if first.by else ''}"
+    return first.asked, f"gives by the log {does}", kept if enough else f"not known; {TOO_FEW}"
 
 
-def _beside(asked: NoWorseThan, played: _Played) -> tuple[str, str]:
+def _beside(asked: NoWorseThan, played: _Played) -> str:
     labels = places("action of the policy", played.names, asked.outcome.actions)
     outcome, weight = asked.outcome, asked.outcome.weight  # 0 outside a group
     own = float(np.average(outcome.table[np.arange(len(labels)), labels], weights=weight))
     other = float(np.average(asked.base(), weights=weight)) * (1 if outcome.maximise else -1)
     unit = Unit.of_scores("", outcome, error=float(outcome.table.std() / np.sqrt((weight > 0).sum())))
-    return unit.value(own), unit.value(other) + (" of 100" if unit.binary else "")
+    return f"{unit.value(own)} beside {unit.value(other)}{' of 100' if unit.binary else ''}"
 
 
 KINDS: dict[type, Callable[[Any, _Played], Kept]] = {

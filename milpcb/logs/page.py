@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.constraints.by_names import ShareAtMost
 from milpcb.core.checks import ROUNDING
 from milpcb.core.decimals import fixed, percent
 from milpcb.experiments.results.report import fill
@@ -23,21 +22,16 @@ NAMED = 8  # actions in the subtitle
 ALL = 10_000  # rows of a table of which none is folded away
 USE = (
     "Show it first to those who know the people it decides about. Is every column that it reads known before the "
-    "decision? Would you defend each part of it to those who are in it? Then try it on a later log: milpcb evaluate "
-    "takes policy.json, which is beside this page, as the rule is in SQL and Python (policy.sql, policy.py)."
+    "decision? Then try it on a later log: milpcb evaluate takes policy.json, which is beside this page, as SQL and "
+    "Python are."
 )
 BOTH = (
     "Both claims allow for the choice of the rule among all of its class. The range is that of the gain over treating "
-    "all alike ({}; in the second line each end by itself), and p is the probability of so large a gain if no rule of "
-    "the class gained anything."
+    "all alike, and p is the probability of so large a gain if no rule of the class gained anything."
 )
 EXACTLY = (
     "The limits hold exactly in the rows that the rule was learnt from; among other people the shares may differ by "
-    "chance."
-)
-SURE = (
-    " Limits on other outcomes hold among all such people, with the confidence named; the claims on this page are "
-    "about rules that keep them in these rows."
+    "chance. Limits on other outcomes hold among all such people, with the confidence named."
 )
 
 
@@ -97,13 +91,11 @@ def asked_section(found: Findings) -> PageSection:
     heading = "What you asked for"
     charges = words.charges_of(found.estimator.treatment_cost, maximise=found.unit.maximise)
     if not found.asked:
-        none = "No limits were set (--at-most, --parity, --never, --always, --monotone or --no-worse)."
-        return PageSection(heading, charges, notes=[none])
+        return PageSection(heading, charges, notes=["No limits were set."])
     tables = [asked_table(found.asked)]
     if found.asked_aside:
-        aside = "in the rows kept aside, where nothing makes it so"
-        tables.append(asked_table(found.asked_aside, aside, ASIDE))
-    return PageSection(heading, charges, tables=tables, notes=[EXACTLY + (SURE if found.questions.limits else "")])
+        tables.append(asked_table(found.asked_aside, "in the rows kept aside", ASIDE))
+    return PageSection(heading, charges, tables=tables, notes=[EXACTLY])
 
 
 def asked_table(limits: Sequence[Kept], heading: str = "asked for", where: str = "") -> PageTable:
@@ -119,28 +111,32 @@ def use_section(found: Findings, command: str, *, shown: bool) -> PageSection:
 
 
 def stability_section(found: Findings) -> PageSection:
-    """Return whether other rows would give the same rule, and simpler rules."""
+    """Return whether other rows would give the same rule, and the rules of smaller depths."""
     depths, unit = found.stability.by_depth if found.stability else (), found.unit
-    folds = [
-        PageSection(
-            f"depth {each.depth}: {unit.value(each.value.value)} ({unit.ends(each.value.lower, each.value.upper)}) "
-            f"{unit.words}, in rows that it was not learnt from",
-            texts=[PageText(f"Rules of depth {each.depth}", rule_text(each.policy))],
+    texts = [
+        PageText(
+            f"Rules of depth {each.depth}",
+            rule_text(each.policy),
+            f"depth {each.depth}: {unit.value(each.value.value)} ({unit.ends(each.value.lower, each.value.upper)})",
         )
         for each in depths
         if len(depths) > 1
     ]
+    heading = f"by depth, with values in rows that they were not learnt from: {unit.words}"
+    folds = [PageSection(heading, texts=texts)] if texts else []
     return PageSection("Would other rows give the same rule?", words.stable(found), folds=folds)
 
 
 def statistician(found: Findings, missing: list[PageSection]) -> PageSection:
     """Return every value, how claims are made, how far the log can be trusted, and what is ``missing`` on the page."""
     claims = claims_table(found)
-    both = [BOTH.format(percent(found.questions.level))] if claims.rows else []
     folds = [
         PageSection("every value, with its interval", tables=[worth_table(found)], notes=[words.optimism(found)]),
         PageSection(
-            "claims, and how they are made", words.sentences(found), tables=[claims] if claims.rows else [], notes=both
+            "claims, and how they are made",
+            words.sentences(found),
+            tables=[claims] if claims.rows else [],
+            notes=[BOTH] if claims.rows else [],
         ),
         PageSection("how far the log can be trusted, action by action", tables=[trust_table(found)]),
     ]
@@ -152,38 +148,29 @@ def statistician(found: Findings, missing: list[PageSection]) -> PageSection:
 
 def claims_table(found: Findings) -> PageTable:
     """Return the claims: how, the gain behind each, its range, its p-value."""
-    claims, unit, cells = found.claims, found.unit, []
-    if claims is not None:
-        made = [("this rule: a band over all rules of the class", claims.band)]
-        learning = None if found.own_way else claims.learning
-        made.append(("rules learnt in this way: on folds that they were not learnt from", learning))
-        for how, claim in ((how, claim) for how, claim in made if claim is not None):
-            p = words.chance(claim.p_value).removeprefix("p = ").removeprefix("p ")
+    unit, cells, made = found.unit, [], dict[str, Any]()
+    if found.claims is not None:
+        made["this rule: a band over all rules of the class"] = found.claims.band
+    if found.claims is not None and not found.own_way:
+        made["rules learnt in this way: on folds that they were not learnt from"] = found.claims.learning
+    for how, claim in made.items():
+        if claim is not None:
+            p = words.chance(claim.p_value).removeprefix("p ").removeprefix("= ")
             cells.append((how, unit.amount(claim.gain), unit.interval(claim), p))
     return PageTable("Table of claims", ("how", "gain", "range", "p"), cells)
 
 
 def trust_table(found: Findings) -> PageTable:
     """Return for each action how often it was done, and how far what is known of it can be trusted."""
-    known = found.learnt.diagnostics
-    headings = (
-        "action",
-        "rows",
-        "least propensity",
-        "effective sample size",
-        "calibration (1 is right)",
-    )
-    rows = [
-        [
-            name,
-            fixed(found.learnt.counts[k], 0),
-            f"{known.least_propensity[k]:.3g}",
-            fixed(known.effective_size[k], 0),
-            f"{known.calibration[k]:.2f}",
-        ]
-        for k, name in enumerate(found.actions)
-    ]
-    return PageTable("Table of diagnostics", headings, rows)
+    known, K = found.learnt.diagnostics, range(len(found.actions))
+    columns = {
+        "action": found.actions,
+        "rows": [fixed(found.learnt.counts[k], 0) for k in K],
+        "least propensity": [f"{known.least_propensity[k]:.3g}" for k in K],
+        "effective sample size": [fixed(known.effective_size[k], 0) for k in K],
+        "calibration (1 is right)": [f"{known.calibration[k]:.2f}" for k in K],
+    }
+    return PageTable("Table of diagnostics", tuple(columns), list(zip(*columns.values(), strict=True)))
 
 
 MARGIN = 0.04  # of the width of bars, left free at either side
@@ -246,15 +233,9 @@ def _no_rows(found: Findings, name: str) -> str:
 
 def _why_not(found: Findings, name: str) -> str:
     ways, k = found.reference.ways, found.actions.index(name)
-    if no_rows := _no_rows(found, name):
-        return no_rows
-    barred = int((~ways.playable[ways.stratum, k]).sum())
-    if barred:
-        return f"not allowed for {fixed(barred, 0)} people"
-    totals = ways.totals[:, :, k].sum(axis=1)
-    within = totals <= ways.upper + ROUNDING * np.abs(ways.totals).sum(axis=(1, 2))
-    limited = any(isinstance(rule, ShareAtMost) and str(rule.action) == name for rule in found.estimator.constraints)
-    return "" if within.all() else "not allowed (share 100\u202f%)" if limited else "not allowed for everybody"
+    within = ways.totals[:, :, k].sum(axis=1) <= ways.upper + ROUNDING * np.abs(ways.totals).sum(axis=(1, 2))
+    allowed = within.all() and ways.playable[ways.stratum, k].all()
+    return _no_rows(found, name) or ("" if allowed else "not allowed for everybody")
 
 
 def _line(name: str, value: IntervalEstimate, how: str) -> Worth:

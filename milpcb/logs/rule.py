@@ -85,22 +85,22 @@ def _note(unit: Unit, value: IntervalEstimate, *, held_out: bool) -> str:
 
 def parts_section(found: Findings) -> PageSection:
     """Return who gets what, part by part: in rows kept aside with intervals, else as it looks."""
-    unit, people, aside = found.unit, who(found.estimator.policy_), found.held_out is not None
-    seen, level = found.held_out or found.evaluation, percent(found.questions.level)
-    headings = ["share of rows", "looks worth", "looks better than treating all alike by"]
-    if aside:
-        headings = ["share of rows kept aside", "value there", level, "gain there", level]
+    unit, people, seen = found.unit, who(found.estimator.policy_), found.held_out or found.evaluation
+    where, looks = (" kept aside", "") if found.held_out else ("", "looks ")
+    gained = f"{looks}better than treating all alike by"
+    headings = ("part", "who", "action", f"share of rows{where}", f"{looks}worth", gained)
     rows = []
     for leaf in seen.leaves:
-        own, gain = leaf.value, leaf.gain
-        alike = not any((gain.value, gain.lower, gain.upper))
-        better = ("same action", "") if alike else (unit.amount(gain.value), unit.interval(gain))
-        share = percent(leaf.share, 1)
-        cells = [str(leaf.part + 1), people.get(leaf.part, ""), leaf.name, share, unit.value(own.value)]
-        rows.append([*cells, unit.ends(own.lower, own.upper), *better] if aside else [*cells, better[0]])
+        worth, gain = unit.value(leaf.value.value), unit.amount(leaf.gain.value)
+        if found.held_out:
+            worth += f" ({unit.ends(leaf.value.lower, leaf.value.upper)})"
+            gain += f" ({unit.interval(leaf.gain)})"
+        if not any((leaf.gain.value, leaf.gain.lower, leaf.gain.upper)):
+            gain = "same action"
+        rows.append((str(leaf.part + 1), people.get(leaf.part, ""), leaf.name, percent(leaf.share, 1), worth, gain))
     if not rows:
         return PageSection("")
-    table = PageTable("Table of parts", ["part", "who", "action", *headings], rows, (0, 1, 2), "cards")
+    table = PageTable("Table of parts", headings, rows, (0, 1, 2), "cards")
     opened = found.state in (None, State.TARGET)
     return PageSection("", folds=[PageSection("who gets what, part by part", tables=[table], open=opened)])
 
@@ -126,15 +126,13 @@ def columns_on_sheet(found: Findings) -> PageSection:
             cost = found.unit.amount(price.price)
             ends = found.unit.interval(price) if price.lower == price.lower else ""
         rows.append([f"{name} (sensitive)" if name in sensitive else name, cost, ends])
+    unread = [f"It does not read {name}." for name in sensitive if name not in read]
+    if not rows:
+        return PageSection(READS, ["It reads no column.", *unread])
     interval = f"{percent(found.questions.level)} interval"
-    headings = ("column", f"price of leaving it out, {found.unit.words}", interval)
-    table = PageTable("Columns", headings, rows[:MOST])
-    missing = [] if prices or not rows else [words.missing(found, "prices")]
-    others = [name for name in sensitive if name not in read]
-    unread = [f"It does not read {', '.join(others)}."] if others else []
-    if not read:
-        unread.append("It reads no column: everybody is treated alike.")
-    return PageSection(READS, unread, tables=[table] if rows else [], notes=missing)
+    table = PageTable("Columns", ("column", f"price of leaving it out, {found.unit.words}", interval), rows[:MOST])
+    missing = [] if prices else [words.missing(found, "prices")]
+    return PageSection(READS, unread, tables=[table], notes=missing)
 
 
 def card_of(found: Findings) -> Any:
