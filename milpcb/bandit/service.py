@@ -50,6 +50,7 @@ class Bandit(BanditAnswers):
     missing : marks of missing values, as in ``["NA", -999]``, which are read as None, in exports of the policy too
     baseline : what is done today, an action or a policy of milpcb: with probability ``confidence``, at every moment,
         all decisions so far cost at most (1 + ``loss``) times its cost; see milpcb.learners.Conservative
+    loss, confidence : those of the baseline
     groups : conditions on contexts, such as "region = north": see ``by_group``
     options : those of the learner, as ``rate="certified"`` of "exp4"; ``milpcb list exp4`` explains them
 
