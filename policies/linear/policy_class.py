@@ -11,11 +11,9 @@ import numpy as np
 
 from milpcb.core.checks import choice, whole
 from milpcb.core.decimals import beyond
-from milpcb.errors import InputError
 from milpcb.protocols import Encoding, Listing, Opened, Search, TermSearch, Within
 from milpcb.types import Floats, Ints
 from policies.cuts import NamedClass, Thresholds, check_thresholds
-from policies.halfspaces import Halfspaces
 from policies.linear.each_rule import EachScore, feature_weights, highest, n_placements, n_vectors
 from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.labelings import OneScore
@@ -278,8 +276,7 @@ class LinearRules(NamedClass):
     Parameters
     ----------
     n_actions : K >= 2; where there is one score they are ordered: a higher score plays a higher action
-    max_weight : weights are integers in [-max_weight, max_weight]; None, or "real" in a config, is
-        policies.Halfspaces, with two actions, without max_features and thresholds
+    max_weight : weights are integers in [-max_weight, max_weight]; policies.Halfspaces has real ones
     max_features : number of features that may have a weight; None for no limit
     thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
         of cut points per feature; a column of contexts that holds anything but integers counts for the number of its
@@ -293,7 +290,7 @@ class LinearRules(NamedClass):
     """
 
     n_actions: int = 2
-    max_weight: int | Literal["real"] | None = 5
+    max_weight: int = 5
     max_features: int | None = None
     thresholds: Thresholds = 3
     feature_names: Sequence[str] | None = None
@@ -303,22 +300,12 @@ class LinearRules(NamedClass):
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
         choice("scores", self.scores, tuple(_KINDS))
-        if isinstance(self.max_weight, str) and self.max_weight == "real":
-            object.__setattr__(self, "max_weight", None)
-        if self.max_weight is not None:
-            object.__setattr__(self, "max_weight", whole("max_weight", self.max_weight, 1))
+        object.__setattr__(self, "max_weight", whole("max_weight", self.max_weight, 1))
         if self.max_features is not None:
             whole("max_features", self.max_features, 1)
-        if self.max_weight is None and (self.n_actions, self.max_features, self.scores) != (2, None, "one"):
-            raise InputError(
-                "max_weight = None, real weights, goes with n_actions = 2 and one score, without max_features; "
-                "give a max_weight"
-            )
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
     def _on(self, contexts: Floats, names: Names) -> Opened:
-        if not isinstance(self.max_weight, int):
-            return Halfspaces(2, names.features or None, names.actions or None).on(contexts)
         kind, opened = _KINDS[self.scores]
         scored = Scored(contexts, kind(self.n_actions), self.max_weight, self.max_features, self.thresholds, names)
         return opened(scored)

@@ -22,9 +22,9 @@ import bench
 import numpy as np
 
 from milpcb import open_oracle
-from policies import LinearRules
+from policies import Halfspaces, LinearRules
 
-REAL = LinearRules(2, max_weight=None)
+REAL = Halfspaces()
 # route, class, oracle kind, contexts, features, share of flipped labels
 TABLES = [
     (f"support tables, {limit} weights", LinearRules(2, max_features=limit), "search", 1000, d, flipped)
@@ -44,7 +44,9 @@ CASES = [
 BESIDE = [(limit, 20, flipped) for limit in (3, 5) for flipped in (0.1, 0.3)]  # features with a weight, of, flipped
 
 
-def measure(rules: LinearRules, kind: str, m: int, d: int, flipped: float, queries: int) -> dict[str, float]:
+def measure(
+    rules: LinearRules | Halfspaces, kind: str, m: int, d: int, flipped: float, queries: int
+) -> dict[str, float]:
     """Return milliseconds: opening with the first query, median and worst of later ones, kept totals, Exp4's sums.
 
     What is not there, such as sums that take too long, is left out.

@@ -10,7 +10,7 @@ from milpcb.errors import OracleInexact
 from milpcb.learners import BistroPlus
 from milpcb.relaxations.game import psi_from_profile
 from milpcb.types import Answer, Floats, Stop
-from policies import FiniteClass, LinearRules
+from policies import FiniteClass, Halfspaces, LinearRules
 
 from .rounds import CONTEXTS
 
@@ -144,7 +144,7 @@ def test_rules_that_cannot_be_proved_in_time_still_play_and_say_what_it_may_cost
     No bound is taken for a value unless it was asked for.
     """
     contexts = np.random.default_rng(0).normal(size=(40, 6))
-    oracle = open_oracle(LinearRules(2, max_weight=None), contexts, time_limit=0.0)
+    oracle = open_oracle(Halfspaces(), contexts, time_limit=0.0)
     pool = FinitePool(contexts)
     learner = BistroPlus(oracle, pool, horizon=9000, seed=0, scale=8.0, noise="half", queries=queries, anytime=True)
     played(learner, 10)

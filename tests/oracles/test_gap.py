@@ -6,10 +6,10 @@ import pytest
 from milpcb import open_oracle
 from milpcb.errors import OracleInexact
 from milpcb.types import Stop
-from policies import LinearRules
+from policies import Halfspaces
 
 CONTEXTS = np.random.default_rng(0).normal(size=(14, 3))
-CLASS = LinearRules(2, max_weight=None)
+CLASS = Halfspaces()
 
 
 def test_a_gap_stops_early_between_bounds_that_hold() -> None:

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
-from policies import Halfspaces
 from policies.linear import LinearRule, LinearRules
 from policies.linear import program as program_module
 from policies.linear.program import LinearEncoding
@@ -239,14 +238,3 @@ def test_scores_that_a_solver_cannot_tell_apart_are_refused(monkeypatch):
     monkeypatch.setattr(program_module, "MOST_COLUMNS", 0)
     with pytest.raises(InputError, match="income in larger units"):
         rules.on(contexts.astype(float)).program()
-
-
-def test_a_config_can_ask_for_real_weights():
-    """TOML has no None: "real" is the same class, and hands over to halfspaces with its names."""
-    assert LinearRules(max_weight="real") == LinearRules(max_weight=None)
-    names = {"feature_names": ["age", "dose"], "action_names": ["wait", "treat"]}
-    rules = [LinearRules(max_weight="real", **names), Halfspaces(**names)]
-    costs = np.random.default_rng(0).normal(size=(6, 2))
-    printed = [str(open_oracle(policies, REALS).minimise(costs).policy) for policies in rules]
-    assert printed[0] == printed[1]
-    assert "age" in printed[0]

@@ -45,11 +45,8 @@ ARGUMENTS: list[tuple[str, dict[str, Any], str]] = [
         )
     ),
     ("halfspaces", {"n_actions": 3}, "n_actions"),
-    *(("linear_rules", {"max_weight": weight}, "max_weight") for weight in (0, 1.5)),
+    *(("linear_rules", {"max_weight": weight}, "max_weight") for weight in (0, 1.5, None)),
     ("linear_rules", {"max_features": 0}, "max_features"),
-    ("linear_rules", {"max_weight": None, "n_actions": 3}, "max_weight"),
-    ("linear_rules", {"max_weight": None, "max_features": 2}, "max_weight"),
-    ("linear_rules", {"max_weight": None, "scores": "each"}, "max_weight"),
     ("linear_rules", {"scores": "all"}, "each, one"),
     *(("monotone_rules", {"directions": way}, "directions") for way in ([1, 0], 1, "up", [1, 1, -1])),
     ("rule_lists", {"max_rules": 0}, "max_rules"),
@@ -66,7 +63,6 @@ ARGUMENTS: list[tuple[str, dict[str, Any], str]] = [
         for value in values
         for options in ({key: value},)
     ),
-    ("linear_rules", {"max_weight": None, "feature_names": ["age"]}, "feature_names"),
 ]
 
 
