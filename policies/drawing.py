@@ -230,32 +230,19 @@ class _Layout:
 
 
 def _columns(graph: nx.DiGraph, widths: dict[int, int]) -> dict[int, float]:
-    """Return the middle of each node: subtrees as near as their boxes allow, parents above their children's middle.
-
-    A subtree is moved right until on no level it meets those before it (Reingold and Tilford's contours).
-    """
+    """Return the middle of each node: subtrees stand side by side, each as wide as its boxes."""
     import networkx as nx
 
-    middle: dict[int, float] = {}
-
-    def put(node: int) -> list[tuple[float, float]]:
-        """Place a subtree; return its left and right end on each of its levels."""
-        below: list[tuple[float, float]] = []
-        children = list(graph.successors(node))
-        for child in children:
-            ends = put(child)
-            shift = max((before - after for (_, before), (after, _) in zip(below, ends, strict=False)), default=0.0)
-            for moved in (child, *nx.descendants(graph, child)):
-                middle[moved] += shift
-            ends = [(left + shift, right + shift) for left, right in ends]
-            both = [(a[0], b[1]) for a, b in zip(below, ends, strict=False)]
-            longer = below if len(below) > len(ends) else ends
-            below = both + longer[len(both) :]
-        middle[node] = (middle[children[0]] + middle[children[-1]]) / 2 if children else 0.0
-        half = widths[node] / 2 + 2
-        return [(middle[node] - half, middle[node] + half), *below]
-
-    put(0)
+    order = list(nx.topological_sort(graph))
+    room: dict[int, float] = {}
+    for node in reversed(order):
+        room[node] = max(widths[node] + 4.0, sum(room[child] for child in graph.successors(node)))
+    middle = {order[0]: 0.0}
+    for node in order:
+        left = middle[node] - sum(room[child] for child in graph.successors(node)) / 2
+        for child in graph.successors(node):
+            middle[child] = left + room[child] / 2
+            left += room[child]
     return middle
 
 
