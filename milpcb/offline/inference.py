@@ -39,12 +39,11 @@ class Inference:
     policy : the best policy on all rows, or on those that are not kept aside
     gain : how much better it looks than ``reference``: too good, as it was chosen for it
     reference : the best allowed way that does not look at people; every gain here is over this one
-    band : by searching again: both ends hold for every policy of the class at once, so for the chosen one
+    band : bounds that hold for every policy of the class at once, so for the chosen one
     value : of ``policy``, with the band's ends: they hold although it was chosen on these rows
     most : no policy of the class gains more than this over ``reference``
-    cross_fitted : by learning on all folds but one: the gain of the procedure, and a p-value of more power; its ends
-        are those of the procedure, not of ``policy``
-    held_out : value of ``policy`` on the rows kept aside, where it was asked for; its intervals hold too
+    cross_fitted : the gain of learning on all folds but one, with its p-value; not that of ``policy``
+    held_out : value of ``policy`` on the rows kept aside; None where none are
     state : "target", "alike" or "early", see ``milpcb.offline.State``
     small : the gain up to which differences between people are called small, in the unit of the outcome
     level : how often each claim holds
@@ -70,11 +69,6 @@ class Inference:
     fits: bool
 
     @property
-    def best_constant(self) -> str:
-        """The name of the action that the reference plays most."""
-        return next(iter(self.reference.probabilities))
-
-    @property
     def lower(self) -> float:
         """The lower bound on the gain of ``policy`` over the reference: that of the band."""
         return self.band.lower
@@ -97,7 +91,7 @@ class Inference:
         return [
             self.verdict(),
             f"The best policy of the class looks better than {other} by {looks}, for which it was chosen.",
-            *self._evidence(),
+            self._evidence(),
             f"Policies learnt on all folds but one gain {learnt} on the rest: expect about that.",
             f"The gain of this policy is between {ends}: this holds for all policies of the class at once.",
             f"No policy of the class gains more than {self._amount(self.most)} over {other} ({level}).",
@@ -120,21 +114,12 @@ class Inference:
             return "Too early to decide: the differences rest on a few rare, large outcomes, which are too few."
         return f"Too early to decide whether treating people differently gives more than {other}."
 
-    def _evidence(self) -> list[str]:
-        p, other = f"p = {self.p_value:.2g}", self.reference.name
-        if not self.fits:
-            return [f"The propensities do not fit the log, so no p-value can be relied on ({p})."]
-        if not self.enough:
-            return [f"A few rows carry nearly all of the noise, so no p-value can be relied on ({p})."]
-        if self.p_value > 1 - self.level:
-            return [
-                f"There is no evidence that treating people differently gives more than {other} ({p}).",
-                "The best of so many policies could look so good by chance.",
-            ]
-        if self.state is State.TARGET:
-            return [f"There is evidence that treating people differently gives more than {other} ({p})."]
-        learnt = f"Policies learnt on other rows give more than {other} ({p})"
-        return [f"{learnt}, but the band over all policies does not show it yet (p = {self.band.p_value:.2g})."]
+    def _evidence(self) -> str:
+        p = f"p = {self.p_value:.2g}"
+        if self.p_value <= 1 - self.level and self.state is not State.TARGET:
+            return f"Policies learnt on other rows gain more ({p}), which alone is not enough to decide."
+        evidence = "evidence" if self.state is State.TARGET else "no evidence"
+        return f"There is {evidence} that treating people differently gives more than {self.reference.name} ({p})."
 
 
 def inference(
@@ -158,15 +143,14 @@ def inference(
     ----------
     policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
     scores : see ``milpcb.offline.scores``; their folds are those of the cross-fitted claim
-    draws : of the band, 2 queries each and 3 for every lottery compared with; at least 19 at 95 %. Where queries are
-        long there are fewer, see ``Inference.draws``, and where rows are many each is on 10 000 of them
+    draws : of the band, 2 queries each and 3 for every lottery compared with; at least 19 at 95 %. Fewer are made where
+        queries are long
     level : how often each claim holds
     seed : of the resamples, and of the rows kept aside
-    holdout : share (0..1) of the rows, or of the groups, that the policy is not learnt from; it is evaluated on them
-        by ordinary intervals. 0: none
+    holdout : share (0..1) of the rows, or of the groups, that the policy is not learnt from, but evaluated on
     small : the gain that is not worth treating people differently for, in the unit of the outcome; None: a tenth of the
         standard deviation of the outcomes
-    policy : the one that claims are of, where it is known already; it reads ``contexts``. None: it is searched for
+    policy : the one that claims are of, which reads ``contexts``; None: it is searched for
     progress : called as ``progress(done, total)`` after every draw: first of the band, then of the cross-fitted claim,
         whose draws may end early
 
@@ -244,13 +228,11 @@ SAME_WAY = 0.5  # the greatest gain of the class is above the median of its nois
 class State(StrEnum):
     """Conclusion from a log on treating people differently.
 
-    ``TARGET``: that some policy gives more than the best allowed way that does not look at people is shown by policies
-    learnt on other rows (their p-value is at most 1 - level), *and* the band over all policies points the same way
-    (its p-value is at most ``SAME_WAY``). As both must hold, it is false no more often than the first alone, which is
-    calibrated by itself; to ask for 1 - level twice would only cost power.
-    ``ALIKE``: it is not shown by policies learnt on other rows (their p-value is above 1 - level), *and* it is shown
-    that no policy of the class gains more than a stated small amount.
-    ``EARLY``: neither is shown; or a few rows decide, or the two claims do not agree.
+    ``TARGET``: policies learnt on other rows show that some policy gives more than the best allowed way that does not
+    look at people (their p-value is at most 1 - level), *and* the band points the same way (its p-value is at most
+    ``SAME_WAY``): it is false no more often than the first claim, which is calibrated by itself.
+    ``ALIKE``: they do not show it, *and* no policy of the class gains more than a stated small amount.
+    ``EARLY``: neither; or a few rows decide, or the two claims do not agree.
     """
 
     TARGET = "target"
@@ -261,10 +243,9 @@ class State(StrEnum):
 def state_of(
     cross_fitted: Claim, bounds: Bounds, reference: Reference, *, level: float, small: float, enough: bool
 ) -> State:
-    """Return the state in which both claims agree: the ``cross_fitted`` one, and ``bounds`` on all policies at once.
+    """Return the state in which both claims agree; a ``reference`` that breaks the constraints is never advised.
 
-    Where treating all alike, the ``reference``, breaks the constraints, it is never advised. ``enough`` is whether
-    enough rows carry the noise for either claim to hold.
+    ``enough`` is whether either claim may hold, by the rows that carry the noise.
     """
     if not enough:
         return State.EARLY

@@ -88,7 +88,7 @@ def test_the_band_is_what_a_list_of_all_policies_gives(K, n, policies, most_rows
     table = drawn(K, n=n, **weight)
     found = claims_of(table, policies, draws=60, seed=5)
     assert len(found.reference.candidates) == K
-    only = int(found.best_constant) if K == 14 else None
+    only = int(found.reference.constant) if K == 14 else None
     expected = by_hand(table, policies, 60, 5, only=only, most_rows=most_rows)
     claim = found.band
     assert (claim.gain, claim.lower, claim.upper, claim.p_value, found.most) == pytest.approx(expected)
@@ -168,7 +168,7 @@ def test_a_constant_that_is_chosen_gains_nothing_for_sure():
     found = claims_of(table)
     assert (found.gain, found.band.lower, found.band.upper) == (0.0, 0.0, 0.0)
     assert found.p_value == found.band.p_value == 1.0
-    assert found.best_constant == "1"
+    assert found.reference.constant == "1"
 
 
 def test_signs_seeds_and_lists_of_rows():
