@@ -126,12 +126,11 @@ class FromBatches(PolicyEstimator):
         shares = sample.shares(tuple(map(str, layout.actions))) if columns.randomised else ()
         features = Features(layout.schema.read(sample.table), layout.schema)
         propensity = RANDOMISED if columns.randomised else known.propensity
-        frame = sample.table[list(layout.schema.names)]
         done = np.array(layout.actions)[known.action]
-        log = read_log(frame, done, reward=known.outcome, propensity=propensity, actions=layout.actions)
+        log = read_log(features.numbers(), done, reward=known.outcome, propensity=propensity, actions=layout.actions)
         kept = np.ones(len(known.action), dtype=bool) if aside is None else ~aside
-        options = {"cv": self.cv, "seed": self.random_state, "rows": model_rows}
-        models = fit_row_models(log, features, frame, sample.numbers, kept, self.model_outcome, **options)
+        options: dict[str, Any] = {"cv": self.cv, "seed": self.random_state, "most": model_rows}
+        models = fit_row_models(log, features.values, sample.numbers, kept, **options)
         return RowCounter(layout, columns, self.min_propensity, models, shares)
 
     def layout(self, X: Any, actions: Sequence[Any]) -> Layout:
@@ -208,10 +207,11 @@ class FromBatches(PolicyEstimator):
         self._least()
         if self._order() is None:
             raise InputError("how many columns a part of such a policy tests has no bound; fit it to rows in memory")
-        if self._counts_rows or self.monotone or self.objective != "value":
+        own_models = self.model_outcome is not None or self.model_propensity is not None
+        if self._counts_rows or self.monotone or self.objective != "value" or own_models:
             raise InputError(
-                "limits on the rows of a part, orders (monotone) and what is guaranteed (objective) need the rows "
-                "themselves: leave them out, or learn from rows in memory"
+                "limits on the rows of a part, orders (monotone), what is guaranteed (objective) and your own models "
+                "need the rows themselves: leave them out, or learn from rows in memory"
             )
         every = self.constraints if isinstance(self.constraints, (list, tuple)) else [self.constraints]
         if not all(isinstance(rule, ShareAtMost) for rule in every):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.checks import whole
-from milpcb.data.columns import Column, Value, alphabet
+from milpcb.data.columns import Column, Value, Values, alphabet
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
-from milpcb.estimators.inputs import Features
 from milpcb.estimators.sample import LoggedColumns, Read, read_rows
 from milpcb.offline.hashing import folds_of
 from milpcb.offline.log import Log
@@ -33,9 +32,7 @@ class Layout:
     order: int  # numbers that a part of a policy tests at most
     actions: tuple[str, ...]  # K names
     scored: bool = False  # whether scores are known row by row, by models of a sample
-    # in which a sample of the rows has none of some action, so that it is played in none of them; None where actions
-    # may be played everywhere
-    parts: tuple[CodedPart, ...] | None = ()
+    parts: tuple[CodedPart, ...] | None = ()  # in which an action may not be played; None: actions may be everywhere
 
     @cached_property
     def grid(self) -> Grid:
@@ -46,7 +43,7 @@ class Layout:
         """Return the sums over no rows."""
         return Statistics.empty(self.grid, len(self.actions), scored=self.scored)
 
-    def read(self, frame: Any, columns: LoggedColumns, more: Sequence[str] = ()) -> tuple[Read, Known]:
+    def read(self, frame: Any, columns: LoggedColumns, more: Iterable[str] = ()) -> tuple[Read, Known]:
         """Return what is counted of a data frame, and ``more`` columns of it; raises InputError."""
         names = dict.fromkeys([*(column.name for column in self.columns), *more])
         return read_rows(frame, columns, self.schema, names, self.actions)
@@ -129,25 +126,24 @@ class CodedPart:
 class RowCounter:
     """How rows are counted."""
 
-    layout: Layout  # what is counted where
-    columns: LoggedColumns  # of what was done, what came of it, and its probability
+    layout: Layout
+    columns: LoggedColumns
     min_propensity: float  # propensities are raised to it
     models: RowModels | None = None  # of outcomes, where the scores are doubly robust
-    # (K,) of the actions in the log, where they are propensities that the scores need beforehand
-    shares: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()  # (K,) of the actions in the log, where these are propensities of such scores
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that are read."""
-        features = () if self.models is None else self.models.names
+        features = () if self.models is None else self.models.codes
         return tuple(dict.fromkeys([*self.columns.names, *(column.name for column in self.layout.columns), *features]))
 
     def read(self, frame: Any, start: int) -> tuple[Codes, Known]:
         """Return the bins (d, n) of rows, the first of which has number ``start``, and the rest; raises InputError."""
         models, layout = self.models, self.layout
-        values, rows = layout.read(frame, self.columns, () if models is None else models.names)
+        values, rows = layout.read(frame, self.columns, () if models is None else models.codes)
         numbers = np.arange(start, start + len(frame))
-        regression = None if models is None else models.predict(frame, values, numbers)
+        regression = None if models is None else models.predict(values, numbers)
         propensity = np.array(self.shares)[rows.action] if self.shares else rows.propensity
         codes = layout.codes(values)
         barred = layout.barred(codes, layout.chances(rows, randomised=self.columns.randomised))
@@ -165,49 +161,41 @@ MODEL_ROWS = 100_000  # of the sample, that models are fitted to
 class RowModels:
     """A model of the outcome for each fold and each action, fitted to a sample, and how it reads rows."""
 
-    names: tuple[str, ...]  # of the columns that models read
-    # of each column the numbers that stand for its strings; None for one of numbers
-    codes: tuple[Mapping[Value, float] | None, ...]
-    own: bool  # whether the models are somebody's own, which read the columns as they are; others read numbers
-    # cv, seed: number of folds, and what draws them
-    cv: int
-    seed: int
+    # the columns that models read, with the numbers that stand for strings; None for a column of numbers
+    codes: Mapping[str, Mapping[Value, float] | None]
+    cv: int  # number of folds
+    seed: int  # of their draw
     fits: Mapping[int, Fit]  # of each fold
 
-    def predict(self, frame: Any, values: Read, numbers: Ints) -> Floats:
+    def predict(self, values: Read, numbers: Ints) -> Floats:
         """Return the predictions (n, K) of rows with these ``numbers``, by models that have not seen them."""
-        features = frame[list(self.names)] if self.own else self._numbers(values)
-        return predicted(self.fits, features, folds_of(numbers, self.cv, self.seed))
-
-    def _numbers(self, values: Read) -> Floats:
         columns = []
-        for name, codes in zip(self.names, self.codes, strict=True):
+        for name, codes in self.codes.items():
             distinct, place = values[name]
             known = distinct if codes is None else [codes.get(value, np.nan) for value in distinct.tolist()]
             column = np.array(known, dtype=float)
             columns.append(column if place is None else column[place])
-        return np.column_stack(columns)
+        return predicted(self.fits, np.column_stack(columns), folds_of(numbers, self.cv, self.seed))
 
 
 def fit_row_models(
-    log: Log, features: Features, frame: Any, numbers: Ints, kept: Bools, model: Any, **options: Any
+    log: Log, values: Mapping[str, Values], numbers: Ints, kept: Bools, *, cv: int, seed: int, most: int
 ) -> RowModels:
-    """Return models of the outcome, fitted to the rows of a sample of a log that are ``kept`` (n,).
+    """Return models of the outcome, fitted to at most ``most`` of the rows of a sample that are ``kept`` (n,).
 
-    The default reads ``features``, one of somebody's own the ``frame``; ``numbers`` (n,) are those of rows in the log,
-    ``options`` are ``cv``, ``seed`` and ``rows``, how many are fitted to. Raises InputError.
+    ``values`` are the columns (n,) that its features are made of, ``numbers`` (n,) those of its rows in the whole log.
+    Raises InputError.
     """
-    cv, most, seed = whole("cv", options["cv"], 2), whole("model_rows", options["rows"], 2), options["seed"]
+    cv, most = whole("cv", cv, 2), whole("model_rows", most, 2)
     chosen = np.flatnonzero(kept)
     if len(chosen) > most:
         chosen = chosen[np.linspace(0, len(chosen) - 1, most).astype(np.int64)]
-    sample = replace(log, features=features.numbers() if model is None else frame).take(chosen)
+    sample = log.take(chosen)
     fold = folds_of(numbers[chosen], cv, seed)
     for k, name in enumerate(log.actions):
         if len(np.unique(fold[sample.action == k])) < 2:
             raise InputError(
                 f"all rows of the sample with action '{name}' are in one fold; give more model_rows, or another cv"
             )
-    fits = fits_by_fold(OUTCOME, sample, model, seed, fold, cv)
-    codes: Sequence[Any] = [alphabet(column) for column in features.values.values()]
-    return RowModels(features.names, tuple(codes), model is not None, cv, seed, fits)
+    fits = fits_by_fold(OUTCOME, sample, None, seed, fold, cv)
+    return RowModels({name: alphabet(column) for name, column in values.items()}, cv, seed, fits)

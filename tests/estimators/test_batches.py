@@ -7,12 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from milpcb import share_at_most
-from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.estimators import (
     LoggedPolicyTree,
@@ -22,7 +18,6 @@ from milpcb.estimators import (
     from_json,
 )
 from milpcb.estimators import sample as samples
-from milpcb.estimators.inputs import Features
 from milpcb.estimators.layout import fit_row_models
 from milpcb.estimators.sample import LoggedColumns, Sample
 from milpcb.offline import Evaluation, evaluate, read_log
@@ -273,44 +268,18 @@ def test_missing_values_of_pandas_are_missing(kind: str) -> None:
 # ------------------------------------------------------------------- models of a sample
 
 
-def test_models_of_ones_own_read_the_columns_as_they_are() -> None:
-    """A pipeline of scikit-learn that reads a data frame gives the scores that it gives in memory."""
-    frame, names = log(), ["x0", "x1"]
-    model = make_pipeline(StandardScaler(), Ridge())
-    folds: Any = folds_of(np.arange(len(frame)), 5, 0)
-    in_memory = LoggedPolicyTree(thresholds=4, model_outcome=model, cv=folds)
-    in_memory.fit(frame[names], frame["action"], reward=frame["y"], propensity=frame["p"].to_numpy())
-    by_batches = added(LoggedPolicyTree(thresholds=4, model_outcome=model), frame, features=names)
-    assert by_batches.policy_value_ == pytest.approx(in_memory.policy_value_, rel=1e-9)
-
-
 def test_no_model_predicts_what_it_was_fitted_to() -> None:
-    """A row of the sample is predicted by what was fitted to rows of other folds, all others by any."""
-    rng = np.random.default_rng(0)
-    frame = pl.DataFrame({"x": np.arange(300.0)})
-    sample = read_log(frame, rng.integers(0, 2, 300), reward=rng.normal(size=300), propensity="randomised")
-    schema, numbers = Schema.infer(frame), 7 * np.arange(300)
-
-    class Seen:
-        def get_params(self, **_: Any) -> dict[str, Any]:
-            return {}
-
-        def __sklearn_tags__(self) -> Any:
-            return Ridge().__sklearn_tags__()
-
-        def fit(self, X: Any, *_: Any) -> Any:
-            self.rows_ = set(X["x"].to_list())
-            return self
-
-        def predict(self, X: Any) -> Any:
-            assert not self.rows_ & set(X["x"].to_list())
-            return np.zeros(len(X))
-
-    features, kept = Features(schema.read(frame), schema), np.ones(300, dtype=bool)
-    models = fit_row_models(sample, features, frame, numbers, kept, Seen(), cv=5, seed=0, rows=300)
-    assert models.predict(frame, {}, numbers).shape == (300, 2)
-    with pytest.raises(AssertionError):
-        models.predict(frame, {}, numbers + 1)  # other folds
+    """The outcome of a row changes the predictions of rows in other folds alone."""
+    rng, numbers = np.random.default_rng(0), 7 * np.arange(300)
+    x, y, done, kept = rng.normal(size=(300, 1)), rng.normal(size=300), np.arange(300) % 2, np.ones(300, dtype=bool)
+    found = []
+    for outcome in (y, np.where(np.arange(300) == 0, 1e3, y)):
+        sample = read_log(x, done, reward=outcome, propensity="randomised")
+        models = fit_row_models(sample, {"x": x[:, 0]}, numbers, kept, cv=5, seed=0, most=300)
+        found.append(models.predict({"x": (x[:, 0], None)}, numbers))
+    fold, changed = folds_of(numbers, 5, 0), (found[0] != found[1]).any(axis=1)
+    assert not changed[fold == fold[0]].any()
+    assert changed[fold != fold[0]].any()
     assert np.bincount(folds_of(np.arange(10_000), 5, 1)).min() > 1800
 
 
