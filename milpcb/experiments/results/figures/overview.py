@@ -15,7 +15,7 @@ from milpcb.experiments.results.curves import ROUNDING
 from milpcb.experiments.results.figures.drawing import SMALL, Drawing, finish, fitted, name_room, width, write_title
 from milpcb.experiments.results.figures.plots import Entry, legend
 from milpcb.experiments.results.figures.results import NARROW, WIDE, Panel, Results, longest
-from milpcb.experiments.results.figures.words import PAIRED, at_their_longest, band, distinguished, sentences, verdict
+from milpcb.experiments.results.figures.words import PAIRED, band, distinguished, sentences, verdict
 
 COLUMNS = {WIDE: 8, NARROW: 3}  # into so many the width is cut at most
 ROW, SPACE = 0.27, 0.6  # inches of a row; rows of space before those that are set apart
@@ -61,10 +61,8 @@ def overview(results: Results) -> list[Drawing]:
     every = [square for table in tables for square in table.values()]
     above = any(square.above for square in every)
     legend(figure, _entries(above=above, below=any(square.share < 0 for square in every)), below=True)
-    shares = [f"{name} {share_text(_mean_share(name, tables))}" for name in order[:5]]
-    means = f"Mean share of the regret of choosing at random: {', '.join(shares)}." if shares else ""
-    alt, caption = sentences(verdict(results), means), _caption(results, above=above)
-    return [Drawing("overview", "Regret beside that of choosing at random", finish(figure), alt, caption)]
+    heading = "Regret beside that of choosing at random"
+    return [Drawing("overview", heading, finish(figure), verdict(results), _caption(results, above=above))]
 
 
 def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
@@ -162,6 +160,5 @@ def _caption(results: Results, *, above: bool) -> str:
         "Learners are in the order of their mean share.",
         "Those that see more than others, and those that play as at random, stand apart.",
         "A framed number is above its guarantee." if above else "No mean is above its guarantee.",
-        at_their_longest(results),
-        band(results) if results.seeds == 1 else f"Means over {results.seeds} seeds.",
+        band(results),
     )

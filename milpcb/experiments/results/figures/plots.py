@@ -1,8 +1,7 @@
-"""A figure as a value, and the one function that draws it: panels, axes, lines named at their ends or in a legend."""
+"""A figure as a value, and the one function that draws it: panels, axes, a legend."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from milpcb.core.decimals import number, percent, spaced
+from milpcb.core.decimals import percent, spaced
 from milpcb.core.surroundings import plain
 from milpcb.experiments.results.figures.drawing import (
     GREY,
@@ -28,14 +27,13 @@ from milpcb.experiments.results.figures.drawing import (
     width,
 )
 from milpcb.experiments.results.figures.looks import COLOURS, Look
-from milpcb.experiments.results.figures.results import WIDE, Panel, Results, longest
+from milpcb.experiments.results.figures.results import WIDE, Panel, Results
 from milpcb.types import Floats
 
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # columns for so many panels of curves; 3 columns from 5 panels on
 HEIGHTS = {1: 5.0, 2: 3.6, 3: 2.7}  # inches of such a panel, by the number of columns
 BESIDE = 1.9  # inches of a wide figure that a name beside the axes may take
 HANDLE = 0.75  # inches of a legend's handle and the space around it
-MOST_NAMED = 8  # lines that are named at their ends
 
 Entry = tuple[Any, str]  # of a legend: a handle, and words whose first line is a name
 
@@ -46,8 +44,7 @@ class Plot:
 
     ``draw`` draws the marks of a panel on axes, and scales these; it returns the inches that it takes beside them, if
     any. With names of ``rows``, a panel has a row for each. ``lines`` are the curves in the order of the legend, each
-    with what is written below its name; in figures of at least the width ``named_from`` they are named at their ends,
-    where there is one panel in a row and room for the names. ``marks`` are the further entries of the legend.
+    with the text below its name; ``marks`` are the further entries of the legend.
     """
 
     results: Results  # for title, width and, unless others are given, looks
@@ -58,32 +55,20 @@ class Plot:
     rows: Sequence[str] = ()
     lines: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, Look] | None = None
-    named_from: float = np.inf
     marks: Sequence[Entry] = ()
-
-    def look(self, learner: str) -> Look:
-        """Return the look of a line."""
-        return (self.looks or self.results.looks)[learner]
 
 
 def drawn(plot: Plot, name: str = "", heading: str = "", alt: str = "", caption: str = "") -> Drawing:
     """Draw a figure; the words are those of ``Drawing``."""
     n, narrow = len(plot.panels), plot.results.width < WIDE
     figure, every = _grid(plot, n, narrow=narrow)
-    placed = list(zip(every, plot.panels, strict=True))
-    for axes, panel in placed:
+    for axes, panel in zip(every, plot.panels, strict=True):
         _name_panel(axes, panel.name, plot.draw(axes, panel) or 0.0)
     _label_outside(figure, every, plot.below, plot.beside)
-    fits = (n == 1 or narrow) and plot.results.width >= plot.named_from
-    if fits and all(_can_be_named(axes, panel, plot) for axes, panel in placed):
-        for axes, panel in placed:
-            _name_lines(axes, panel, plot)
-        entries, below = list(plot.marks), True
-    else:
-        lines = [(Line2D([], [], **plot.look(each).line()), with_text(each, text)) for each, text in plot.lines.items()]
-        entries, below = [*lines, *plot.marks], n > 1 or bool(plot.rows)
-    if entries:
-        legend(figure, entries, below=below)
+    looks = plot.looks or plot.results.looks
+    lines = [(Line2D([], [], **looks[each].line()), with_text(each, text)) for each, text in plot.lines.items()]
+    if entries := [*lines, *plot.marks]:
+        legend(figure, entries, below=n > 1 or bool(plot.rows))
     return Drawing(name, heading, finish(figure), alt, caption)
 
 
@@ -157,44 +142,6 @@ def _fitted_beside(text: str) -> str:
 def with_text(name: str, text: str) -> str:
     """Return a name with the lines of a text below it, where there are any."""
     return f"{name}\n{text}" if text else name
-
-
-def _can_be_named(axes: Any, panel: Panel, plot: Plot) -> bool:
-    n = len(panel.learners)
-    return n <= MOST_NAMED and n * _tallest(panel, plot) <= _room(axes)
-
-
-def _room(axes: Any) -> float:  # inches that the axes are high, about, without title and labels
-    return float(axes.figure.get_figheight() / axes.get_gridspec().nrows - 1.0)
-
-
-def _tallest(panel: Panel, plot: Plot) -> float:  # inches of height of a name with its text
-    return LINE * (1.4 + max(len(plot.lines[learner].splitlines()) for learner in panel.learners))
-
-
-def _name_lines(axes: Any, panel: Panel, plot: Plot) -> None:
-    at_longest = Panel(panel.name, longest(panel.frame))
-    ends = {learner: at_longest.end(learner) for learner in panel.learners}
-    gap = _tallest(panel, plot) / _room(axes)
-    to_axes = axes.transData + axes.transAxes.inverted()
-    heights = apart([float(np.clip(to_axes.transform((1, end))[1], 0, 1)) for end in ends.values()], gap)
-    if max(heights) > 1:
-        heights = [-height for height in apart([-min(height, 1.0) for height in heights], gap)]
-    room = name_room(axes.figure, BESIDE - 0.5)
-    for (learner, end), height in zip(ends.items(), heights, strict=True):
-        axes.plot(1.025, height, transform=axes.transAxes, clip_on=False, linestyle="", **plot.look(learner).points())
-        name = with_text(f"{fitted(learner, room, SMALL)}: {number(end)}", plot.lines[learner])
-        beside = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center", "fontsize": SMALL}
-        axes.annotate(name, (1.025, height), (9, 0), linespacing=1.15, **beside)
-
-
-def apart(places: Sequence[float], gap: float) -> list[float]:
-    """Return places near the wanted ones, in order and ``gap`` apart: labels that are too close are moved upwards."""
-    order = sorted(range(len(places)), key=lambda i: places[i])
-    found = list(places)
-    for below, above in pairwise(order):
-        found[above] = max(found[above], found[below] + gap)
-    return found
 
 
 @plain()

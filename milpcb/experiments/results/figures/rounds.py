@@ -14,7 +14,7 @@ from milpcb.core.surroundings import plain
 from milpcb.experiments.results import confident_in, percent_of, turns_in, turns_number
 from milpcb.experiments.results.figures import drawing, words
 from milpcb.experiments.results.figures.plots import Plot, drawn, with_text
-from milpcb.experiments.results.figures.results import NARROW, WIDE, Panel, Results, longest, spread
+from milpcb.experiments.results.figures.results import Panel, Results, longest, spread
 from milpcb.types import Floats
 
 FEW = 3  # so many guarantees are drawn across a panel, more of them only at its right end
@@ -34,7 +34,7 @@ Values = Callable[[Panel, str], tuple[Floats, Floats]]  # rounds (n,) and values
 
 def regret(results: Results) -> list[drawing.Drawing]:
     """Draw the regret curves."""
-    caption = words.sentences(words.band(results), words.at_their_longest(results), _not_drawn(results))
+    caption = words.sentences(words.band(results), _not_drawn(results))
     alt = f"Curves of regret by rounds. {words.verdict(results)}"
     return [drawn(regret_plot(results, loglog=False), "regret", "Regret", alt, caption)]
 
@@ -44,9 +44,7 @@ def regret_loglog(results: Results) -> list[drawing.Drawing]:
     if float(longest(results.frame)["regret"].to_numpy().max()) < drawing.LEAST:
         return []
     slope = "On logarithmic axes a regret of order t^p after t rounds is a line of slope p."
-    caption = words.sentences(
-        slope, words.band(results), words.at_their_longest(results), f"Regret below {drawing.LEAST} is left out."
-    )
+    caption = words.sentences(slope, words.band(results), f"Regret below {drawing.LEAST} is left out.")
     alt = f"Curves of regret by rounds on logarithmic axes. {words.verdict(results)}"
     plot = regret_plot(results, loglog=True)
     return [drawn(plot, "regret_loglog", "Regret on logarithmic axes", alt, caption)]
@@ -54,18 +52,17 @@ def regret_loglog(results: Results) -> list[drawing.Drawing]:
 
 def regret_plot(results: Results, *, loglog: bool) -> Plot:
     """Return the figure of the regret curves."""
-    panels, narrow = results.longest_panels, results.width < WIDE
+    panels = results.longest_panels
     marks = _guarantee_entries(results, panels, loglog=loglog)
-    lines = _lines_of(results, panels, {} if narrow or len(panels) > 1 else _texts(panels[0]))
+    lines = _lines_of(results, panels, {} if len(panels) > 1 else _texts(panels[0]))
 
-    def draw(axes: Any, panel: Panel) -> float:
+    def draw(axes: Any, panel: Panel) -> None:
         _draw_means(axes, panel, results, Panel.curve, drawing.LEAST if loglog else -np.inf)
         _scale(axes, loglog=loglog)
         _draw_guarantees(axes, panel, results, loglog=loglog)
-        return drawing.SHORT_NAME if narrow else 0.0
 
     beside = f"regret against {results.against}"
-    return Plot(_titled(results), panels, draw, "round", beside, lines=lines, named_from=NARROW, marks=marks)
+    return Plot(_titled(results), panels, draw, "round", beside, lines=lines, marks=marks)
 
 
 def costs(results: Results) -> list[drawing.Drawing]:
@@ -90,8 +87,8 @@ def costs(results: Results) -> list[drawing.Drawing]:
         drawing.scale_linear(axes)
 
     plot = Plot(_titled(results), panels, draw, "round", "mean cost per round so far", lines=lines, marks=marks)
-    caption = words.sentences(MEAN_COST, words.band(results), words.at_their_longest(results))
-    return [drawn(plot, "costs", "Mean cost per round", _least_paid(panels), caption)]
+    caption = words.sentences(MEAN_COST, words.band(results))
+    return [drawn(plot, "costs", "Mean cost per round", f"Curves of mean cost. {words.verdict(results)}", caption)]
 
 
 @plain()
@@ -260,15 +257,3 @@ def _steady(rounds: Floats, totals: Floats) -> tuple[Floats, Floats]:
 def _paid(panel: Panel) -> dict[str, float]:
     found = {learner: float(mean_costs(panel, learner)[1][:, -1].mean()) for learner in panel.learners}
     return {**found, BEST_NAME: float(best_mean_costs(panel)[1][:, -1].mean())}
-
-
-def _least_paid(panels: list[Panel]) -> str:
-    found = []
-    for panel in panels[: words.FEW_PANELS]:
-        final = _paid(panel)
-        least = min(panel.learners, key=lambda learner: final[learner])
-        where = f"in {words.legible(panel.name)} " if len(panels) > 1 else ""
-        paid = f"{words.legible(least)} has paid {number(final[least])} a round"
-        found.append(f"{where}{paid}, the best policy in hindsight {number(final[BEST_NAME])}")
-    others = f"; and so on in {len(panels)} panels" if len(panels) > words.FEW_PANELS else ""
-    return f"Least mean cost over all rounds: {'; '.join(found)}{others}."

@@ -21,7 +21,6 @@ FAR = 1.3  # a certificate so many times above all regrets is not drawn
 TICK: dict[str, Any] = {"marker": "|", "markersize": 10, "markeredgewidth": 2}
 DIAMOND: dict[str, Any] = {"marker": "d", "markersize": 6, "markerfacecolor": "white"}
 ABOVE, VOID = "above T", "A guarantee above T, the largest regret there can be, is void."
-SPOKEN = 24  # so many regrets are written into the alternative text
 GAP = 0.12  # inches between the numbers of two columns
 REST = 0.35  # opacity of what the oracle did not take
 BAR = 0.62  # of a row
@@ -45,15 +44,10 @@ def finals(results: Results) -> list[Drawing]:
     order_words = "" if len(panels) == 1 else "Learners are in the order of their mean place over the panels."
     numbers = "At the right of each row: its mean regret and, in grey, its guarantee, which is known before the start."
     above = VOID if any(_promise(row) == ABOVE for row in rows) else ""
-    guarantees = words.sentences(above, words.against_guarantees(results), words.void_words(results))
-    few = len(panels) * len(order) <= SPOKEN
-    alt = words.sentences(
-        words.verdict(results), *(_in_words(name, table, order) for name, table in tables.items() if few)
-    )
-    caption = words.sentences(numbers, guarantees, words.band(results), order_words, words.at_their_longest(results))
+    caption = words.sentences(numbers, above, words.void_words(results), words.band(results), order_words)
     below, marks = f"regret against {results.against}", _end_entries(results, rows, high)
     plot = Plot(results, panels, draw, below, rows=order, marks=marks)
-    return [drawn(plot, "finals", "Regret at the end", alt, caption)]
+    return [drawn(plot, "finals", "Regret at the end", words.verdict(results), caption)]
 
 
 def _by_place(results: Results, panels: list[Panel]) -> list[str]:
@@ -122,11 +116,6 @@ def _end_entries(results: Results, rows: Sequence[Final], high: float) -> list[t
     return entries
 
 
-def _in_words(panel: str, table: Mapping[str, Final], order: list[str]) -> str:
-    numbers = ", ".join(f"{words.legible(name)} {number(table[name].regret)}" for name in order if name in table)
-    return f"{words.legible(panel) or 'Regret'}: {numbers}."
-
-
 def times(results: Results) -> list[Drawing]:
     """Draw the microseconds per round by learner, the fastest at the top, on one linear scale for all panels."""
     panels = results.final_panels
@@ -134,13 +123,8 @@ def times(results: Results) -> list[Drawing]:
     marks: list[Entry] = [(Patch(facecolor=GREY), "in the oracle"), (Patch(facecolor=GREY, alpha=REST), "the rest")]
     if results.seeds > 1:
         marks.append((Line2D([], [], color=SPREAD), "from the fastest seed to the slowest"))
-    slow, fast = every.row(-1, named=True), every.row(0, named=True)
-    share = f", {words.percent(slow['oracle'] / slow['whole'])} of it in the oracle" if slow["oracle"] > 0 else ""
-    most = f"The slowest is {words.legible(slow['learner'])}: {number(slow['whole'])} \u00b5s per round{share}."
-    least = (
-        f"The fastest is {words.legible(fast['learner'])}: {number(fast['whole'])} \u00b5s." if len(every) > 1 else ""
-    )
-    ends = words.sentences(most, least)
+    slow = every.row(-1, named=True)
+    ends = f"The slowest is {words.legible(slow['learner'])}: {number(slow['whole'])} \u00b5s per round."
     caption = words.sentences(ends, "Means over the seeds; the time of the environment is not counted.")
     limits = (0, 1.03 * every["high"].to_numpy().max())
     plot = _row_plot(results, panels, per_round, _draw_time, "microseconds per round", limits, marks)
@@ -159,8 +143,7 @@ def queries(results: Results) -> list[Drawing]:
     limits = (0.8 * max(1.0, positive.min(initial=np.inf)), 1.25 * max(1.0, shown.max()))
     dot: dict[str, Any] = {"linestyle": "", "marker": "o", "color": GREY}
     least = ruled.row(0, named=True)
-    numbers = f"{number(least['changes'])} times, with {number(least['whole'])} queries"
-    ends = f"The rule of {words.legible(least['learner'])} changes {numbers}."
+    ends = f"The rule of {words.legible(least['learner'])} changes {number(least['changes'])} times."
     marks = [(Line2D([], [], **dot), "queries"), (Line2D([], [], fillstyle="none", **dot), "rule changes")]
     plot = _row_plot(results, panels, _in_all, _draw_queries, "number in all rounds", limits, marks, log_of=positive)
     return [drawn(plot, "queries", "Queries and rule changes", ends, words.sentences(ends, "Means over seeds."))]

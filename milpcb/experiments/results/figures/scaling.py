@@ -10,21 +10,20 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from milpcb.core.decimals import THIN, number, spaced
+from milpcb.core.decimals import THIN, spaced
 from milpcb.errors import InputError
 from milpcb.experiments.results.curves import ROUNDING, Slope, fit_slope
 from milpcb.experiments.results.figures.drawing import GREY, LEAST, Drawing, scale_axis, tick_at, wants_log
 from milpcb.experiments.results.figures.looks import Look, looks
 from milpcb.experiments.results.figures.plots import Plot, drawn
-from milpcb.experiments.results.figures.results import WIDE, Panel, Results, entries, longest, registered, spread
-from milpcb.experiments.results.figures.words import band, legible, sentences
+from milpcb.experiments.results.figures.results import Panel, Results, entries, longest, registered, spread
+from milpcb.experiments.results.figures.words import band, sentences, verdict
 from milpcb.types import Floats
 
 GUIDE: dict[str, Any] = {"color": "0.55", "linewidth": 0.9}
 DOTS: dict[str, Any] = {"linewidth": 1.2, "linestyle": (0, (1, 2))}
 RANDOM: dict[str, Any] = {"color": "0.55", "linewidth": 1.2, "zorder": 0.5}
 HIGH = 4.0  # a guarantee so many times above all regrets is not drawn
-SPOKEN = 8  # so many slopes are written into the alternative text
 SHARE, REGRET = f"regret, {THIN}% of that of choosing at random", "regret at the horizon"
 KEYS = {  # the names of numbers that are often varied
     "n_actions": "number of actions K",
@@ -40,19 +39,18 @@ def horizons(results: Results) -> list[Drawing]:
     if len(results.horizons) < 2:
         return []
     panels = results.panels(results.finals)
-    finding = _slopes_found(panels)
     caption = sentences(
-        finding,
         "On logarithmic axes regret of order T^p is a line of slope p; slopes are of means, between neighbouring T.",
         "A thin grey line through a learner's last point has the slope of its guarantee.",
         "Dotted are guarantees below T.",
-        band(results),
+        band(results, of_longest=False),
     )
+    alt = f"Regret by horizons on logarithmic axes. {verdict(results)}"
     lines = {name: _slopes_text(panels[0], name) if len(panels) == 1 else "" for name in results.looks}
     marks = [(Line2D([], [], **GUIDE), "slope of the guarantee"), (Line2D([], [], color=GREY, **DOTS), "guarantee")]
     draw, beside = partial(_draw_horizons, results=results), "regret after T rounds"
-    plot = Plot(results, panels, draw, "horizon T", beside, lines=lines, named_from=WIDE, marks=marks)
-    return [drawn(plot, "horizons", "Regret against the horizon", finding, caption)]
+    plot = Plot(results, panels, draw, "horizon T", beside, lines=lines, marks=marks)
+    return [drawn(plot, "horizons", "Regret against the horizon", alt, caption)]
 
 
 def fits(panel: Panel) -> dict[str, Slope]:
@@ -94,12 +92,12 @@ def against_key(results: Results, key: str) -> Drawing:
             axes.axhline(100.0, **RANDOM)
             axes.set_ylim(min(0.0, values.min()), 1.05 * max(100.0, values.max()))
 
-    finding = _ends_found(panels, in_percent=random)
-    caption = sentences(finding, f"Only {key} differs along a line.", band(results))
+    caption = sentences(f"Only {key} differs along a line.", band(results, of_longest=False))
     marks = [(Line2D([], [], **RANDOM), "choosing at random")] if random else []
     below, beside = KEYS.get(name, f"{name.replace('_', ' ')} ({section})"), SHARE if random else REGRET
     plot = Plot(results, panels, draw, below, beside, lines=dict.fromkeys(look, ""), looks=look, marks=marks)
-    return drawn(plot, f"against_{key.replace('.', '_')}", f"Regret against {KEYS.get(name, key)}", finding, caption)
+    heading = f"Regret against {KEYS.get(name, key)}"
+    return drawn(plot, f"against_{key.replace('.', '_')}", heading, f"{heading}. {verdict(results)}", caption)
 
 
 def varied(settings: Mapping[str, Any]) -> list[str]:
@@ -158,19 +156,6 @@ def _draw_horizons(axes: Any, panel: Panel, results: Results) -> None:
         axes.plot(list(kept), list(kept.values()), color=results.looks[learner].colour, **DOTS)
 
 
-def _slopes_found(panels: list[Panel]) -> str:
-    last = [
-        (legible(learner), f" in {legible(panel.name)}" if len(panels) > 1 else "", local_slopes(panel, learner)[-1:])
-        for panel in panels
-        for learner in panel.learners
-    ]
-    words = [f"{name}{where} {slope[0]:.2f}" for name, where, slope in last if slope and np.isfinite(slope[0])]
-    missing = len(last) - len(words)
-    lacking = f"{missing} of {len(last)} curves have no slope; the table gives the reasons." if missing else ""
-    known = f"Slopes between the longest two horizons: {', '.join(words[:SPOKEN])}." if words else ""
-    return sentences(known, lacking)
-
-
 def _lines(settings: Mapping[str, Any], section: str, name: str) -> list[dict[str, float]]:
     """Return the lines of a figure: for each, the number of every label on it."""
     groups: dict[str, dict[str, float]] = {}
@@ -227,14 +212,3 @@ def _draw_numbers(axes: Any, panel: Panel, look: Mapping[str, Look], *, log: boo
     scale_axis(axes.xaxis, values, log=wants_log(values, 4.0))
     tick_at(axes.xaxis, values)
     scale_axis(axes.yaxis, panel.frame["regret"].to_numpy(), log=log)
-
-
-def _ends_found(panels: list[Panel], *, in_percent: bool) -> str:
-    found = []
-    for panel, learner in [(each, learner) for each in panels[:2] for learner in each.learners]:
-        means = [(x, float(values.mean())) for x, values in panel.regrets(learner, "x").items()]
-        shown = [f"{number(mean, 2.0)}{THIN}%" if in_percent else number(mean) for _, mean in means]
-        where = f"{legible(panel.name)}: " * (len(panels) > 1)
-        ends = f"{shown[0]} at {means[0][0]:g} to {shown[-1]} at {means[-1][0]:g}"
-        found.append(f"{where}{legible(learner)} from {ends}")
-    return f"Regret: {'; '.join(found)}."

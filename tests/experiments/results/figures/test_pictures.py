@@ -19,7 +19,6 @@ from milpcb.core.decimals import number
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import draw_policy, render
 from milpcb.experiments.results.figures.overview import share_text, squares
-from milpcb.experiments.results.figures.plots import apart
 from milpcb.experiments.results.figures.results import NARROW, WIDE, Results
 from milpcb.experiments.results.figures.rounds import best_mean_costs, mean_costs
 from milpcb.experiments.results.figures.words import legible
@@ -116,7 +115,6 @@ def test_a_guarantee_that_is_no_number_is_none(make_frame):
     """NaN is drawn nowhere and promised nowhere."""
     frame = make_frame(horizons=(100, 1000)).with_columns(guarantee=pl.lit(float("nan")))
     drawings = {drawing.name: drawing for drawing in draw(Results(frame, "t"))}
-    assert "No learner here has a guarantee." in drawings["finals"].caption
     assert not any(faults(drawing.figure) for drawing in drawings.values())
 
 
@@ -233,12 +231,6 @@ def test_names_are_made_legible():
     assert legible("\x1b[31m\n\u202e") == "\\x1b[31m\\n\\u202e"
     assert legible("K = 3, \u03b5-greedy & $x$") == "K = 3, \u03b5-greedy & $x$"
     assert legible("a" * 50 + "b" * 50, 21) == "a" * 10 + "\u2026" + "b" * 10
-
-
-def test_labels_move_apart():
-    """Places keep their order and the gap; those that are far enough stay."""
-    assert apart([0.5, 0.1, 0.52], 0.1) == pytest.approx([0.5, 0.1, 0.6])
-    assert apart([], 0.1) == []
 
 
 def test_a_glyph_that_the_font_has_not_is_no_warning(make_frame, recwarn):
