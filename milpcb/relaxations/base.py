@@ -16,8 +16,6 @@ KeptRound = tuple[Fraction, Ints]
 class Relaxation(ABC):
     """A law of the noise on imagined future rounds, the per-round game it makes winnable, and the guarantee it gives.
 
-    It also holds what the loop asks and counts, so that the loop plays all relaxations alike.
-
     Attributes
     ----------
     hit : totals are integers of a unit; an estimate that is not 0 counts ``hit`` of them
@@ -49,7 +47,7 @@ class Relaxation(ABC):
     def estimate(self, cost: float, probability: float, scale: float) -> tuple[float, int]:
         """Return the probability that the cost of the action just played counts, and as how many units.
 
-        Paper, equation (4): L with probability c / (L q), at most 1 as q >= 1/L. Exact for exact arguments.
+        Paper, equation (4): L with probability c / (L q). Exact for exact arguments.
         """
         return cost / (scale * probability), self.hit
 
@@ -74,15 +72,14 @@ class Relaxation(ABC):
         return game.fill(game.phi_from_psi(psi, self.probe), leftover, descending=descending)
 
     def excess(self, lower: Floats, upper: Floats, q_star: Floats) -> float:
-        """Return a bound on what q* (K,) loses against the optimum where psi_i is in [lower_i, upper_i], i = 0..K."""
+        """Return a bound on what q* (K,) loses where psi_i is in [lower_i, upper_i], i = 0..K."""
         return game.excess(lower, upper, q_star, self.hit)
 
     def loss(self, q_star: Floats, raised: Floats, lowered: Floats, scale: float) -> float:
         """Return what q* (K,) pays above -psi_0 against the worst estimate in ``respond``'s game, in units of cost.
 
-        A hit on action i raises min tot by ``raised[i]`` hits, or is taken off and lowers it by ``lowered[i]``. The
-        adversary picks each cost in [0, 1] by itself: at best 1 or 0, as the payment is convex in it. With the paper's
-        estimate, which is never taken off, this is sum_i (q_i - phi_i)^+ (section 4). Exact for exact arguments.
+        A hit on action i raises min tot by ``raised[i]`` hits, or is taken off and lowers it by ``lowered[i]``; each
+        cost is at worst 1 or 0. With the paper's estimate this is sum_i (q_i - phi_i)^+. Exact for exact arguments.
         """
         del scale
         shift: Any = self.shift

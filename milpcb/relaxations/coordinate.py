@@ -32,23 +32,20 @@ class Coordinate(Relaxation):
     hit = 1
 
     def rate(self, scale: float, n_actions: int) -> float:
-        """Return P[Z = L] = K/L."""
         return n_actions / scale
 
     def law(self, n_actions: int) -> list[KeptRound]:
-        """Return the 2 K signed unit vectors."""
         one = np.eye(n_actions, dtype=np.int64)
         return [(Fraction(1, 2 * n_actions), sign * one[i]) for i in range(n_actions) for sign in (1, -1)]
 
     def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
-        """Return (m, K): the summed noise, in units; each of the ``counts`` (m,) rounds falls on one action."""
         return coordinate_sums(counts, n_actions, rng)
 
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
         """Return inf over a > 0 of s (log N + T log(1 + r m(a))) / a, plus T (K - 1) / L.
 
-        Here r is the rate, s the unit in units of cost and m(a) = cosh(a (1 - 1/K)) / K + (1 - 1/K) cosh(a / K) - 1.
-        Statement 6 of milpcb/theory/README.md, for every a: a bound wherever the numerical search for a ends.
+        Here r is the rate, s the unit in units of cost and m(a) = cosh(a (1 - 1/K)) / K + (1 - 1/K) cosh(a / K) - 1
+        (statement 6 of milpcb/theory/README.md): a bound for every a, wherever the numerical search for it ends.
         """
         K = n_actions
         explored = horizon * (K - 1) / scale
@@ -67,8 +64,7 @@ class Coordinate(Relaxation):
     def best_scale(self, horizon: int, n_actions: int, log_size: float) -> float:
         """Return the minimiser of the guarantee over the valid L, found numerically around its leading-order value.
 
-        To leading order the guarantee is sqrt(2 T L w log N) + T (K - 1) / L, where L w is the variance of one round's
-        centred noise; that is least at L = (2 (K - 1)^2 T / (w log N))^(1/3).
+        That is (2 (K - 1)^2 T / (w log N))^(1/3), where L w is the variance of one round's centred noise.
         """
         K, least = n_actions, self.least_scale(n_actions)
         if log_size <= 0:
@@ -100,19 +96,15 @@ class Signed(Coordinate):
 
     @property
     def probe(self) -> int:
-        """Return minus one hit."""
         return -self.hit
 
     def least_scale(self, n_actions: int) -> float:
-        """Return the smallest L for which the distributions are valid: max(K, 2 (K - 1))."""
         return float(max(n_actions, 2 * (n_actions - 1)))
 
     def unit(self, scale: Any) -> Any:
-        """Return L / 2 for the ``hit`` units of a hit."""
         return scale / (2 * self.hit)
 
     def rate(self, scale: float, n_actions: int) -> float:
-        """Return 2 (K - 1) / L."""
         return 2 * (n_actions - 1) / scale
 
     def estimate(self, cost: float, probability: float, scale: float) -> tuple[float, int]:
@@ -121,7 +113,6 @@ class Signed(Coordinate):
         return abs(twice) / (scale * probability), self.hit if twice > 0 else -self.hit
 
     def respond(self, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
-        """Return q* = mu / sum mu (K,), from psi_0 and the psi(-h e_i)."""
         del leftover, descending  # nothing is left over
         phi = phi_from_psi(psi, self.probe)
         mu = centres(phi, phi)

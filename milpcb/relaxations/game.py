@@ -44,8 +44,8 @@ def tightened(lower: Floats, upper: Floats, probe: float) -> tuple[Floats, Float
 def fill(phi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
     """Return q* (K,): each action gets min(phi_i, what is left), the rest is spread as ``leftover`` (Algorithm 2).
 
-    q* minimises sum_i (q_i - phi_i)^+ over the simplex, whatever distribution ``leftover`` is. The paper goes through
-    the actions by number; ``descending`` goes by phi, which is better for approximate values.
+    q* minimises sum_i (q_i - phi_i)^+ over the simplex, whatever distribution ``leftover`` is. ``descending`` goes
+    through the actions by phi, which is better for approximate values, and not by number.
     """
     q = phi.tolist()
     left = 1
@@ -90,5 +90,4 @@ def centres(low: Floats, high: Floats) -> Floats:
 
 
 def _array(numbers: list[Any], like: Floats) -> Floats:
-    """Return the numbers as an array of floats, or of objects where ``like`` holds objects."""
     return np.array(numbers, object if like.dtype == object else float)

@@ -22,19 +22,15 @@ class Paper(Relaxation):
     size: ClassVar[int] = 2  # of the noise on an action, in units
 
     def rate(self, scale: float, n_actions: int) -> float:
-        """Return P[Z = L] = K/L."""
         return n_actions / scale
 
     def law(self, n_actions: int) -> list[KeptRound]:
-        """Return the 2^K vectors of signs, times their size."""
         return [(Fraction(1, 2**n_actions), self.size * np.array(eps)) for eps in product((-1, 1), repeat=n_actions)]
 
     def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
-        """Return (m, K): the summed noise, in units, of ``counts`` (m,) rounds with Z = L on each context."""
         return rademacher_sums(counts, n_actions, rng, factor=self.size)
 
     def exploration(self, n_actions: int) -> float:
-        """Return K, the paper's price of exploration."""
         return float(n_actions)
 
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
@@ -42,28 +38,22 @@ class Paper(Relaxation):
         return float(2 * np.sqrt(2 * horizon * n_actions * scale * log_size) + horizon * n_actions / scale)
 
     def best_scale(self, horizon: int, n_actions: int, log_size: float) -> float:
-        """Return the minimiser of the guarantee over the valid L; with one policy (log N = 0) any large L will do."""
         best = n_actions * horizon if log_size <= 0 else self.stationary(horizon, n_actions, log_size)
         return float(max(self.least_scale(n_actions), best))
 
     def stationary(self, horizon: int, n_actions: int, log_size: float) -> float:
-        """Return the L where the guarantee is stationary: (T K / (2 log N))^(1/3).
-
-        The paper's own choice (T K / log N)^(1/3) is 1.3 % worse.
-        """
+        """Return the L where the guarantee is stationary; the paper's own (T K / log N)^(1/3) is 1.3 % worse."""
         return float((horizon * n_actions / (2 * log_size)) ** (1 / 3))
 
 
 class Centred(Paper):
     """BISTRO+ as published, with a sharper guarantee: only the analysis and best L differ (derived for this project).
 
-    The same number added to all K costs of one round changes every policy alike, so the noise may be centred over the
-    actions, which takes 1/K off its variance. And with a share 1/L on every action, the leader's included, exploring
-    costs (K - 1)/L a round rather than K/L, whatever the leftover rule: statements 1 and 5 of milpcb/theory/README.md.
+    The noise may be centred over the actions, which takes 1/K off its variance, and exploring costs (K - 1)/L a round
+    rather than K/L: statements 1 and 5 of milpcb/theory/README.md.
     """
 
     def exploration(self, n_actions: int) -> float:
-        """Return K - 1."""
         return float(n_actions - 1)
 
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
@@ -72,17 +62,15 @@ class Centred(Paper):
         return float(2 * np.sqrt(2 * horizon * scale * (K - 1) * log_size) + horizon * (K - 1) / scale)
 
     def stationary(self, horizon: int, n_actions: int, log_size: float) -> float:
-        """Return (T (K - 1) / (2 log N))^(1/3)."""
         return float((horizon * (n_actions - 1) / (2 * log_size)) ** (1 / 3))
 
 
 class Half(Centred):
     """Future noise eps Z / 2 with Z = L with probability 4/L: the paper's law with 1/(4 K) of its variance.
 
-    The sharpest relaxation of the same game with independent actions, derived for this project from the noise
-    condition: the noise xi of a future round must satisfy E max(xi_i, xi_j - g) >= (1 - g/L)^+ for all actions i != j
-    and gaps g >= 0 (the value of BISTRO+'s per-round game; statements 3 to 5 of milpcb/theory/README.md). The rate
-    T^(2/3) (K log N)^(1/3) is that of Banihashem, Hajiaghayi, Shin & Springer (2023); the construction is our own.
+    The sharpest relaxation of the same game with independent actions, derived for this project from the noise condition
+    (statements 3 to 5 of milpcb/theory/README.md). The rate T^(2/3) (K log N)^(1/3) is that of Banihashem, Hajiaghayi,
+    Shin & Springer (2023); the construction is our own.
 
     Totals are kept in units of L/2, so an estimate is 0 or 2 and the noise 0 or +-1; phi is 0, 1/2 or 1.
     """
@@ -91,11 +79,9 @@ class Half(Centred):
     size = 1
 
     def least_scale(self, n_actions: int) -> float:
-        """Return the smallest L for which the distributions are valid: max(K, 4)."""
         return float(max(n_actions, 4))
 
     def rate(self, scale: float, n_actions: int) -> float:
-        """Return P[Z = L] = 4/L, whatever K."""
         del n_actions
         return 4 / scale
 
@@ -105,7 +91,6 @@ class Half(Centred):
         return float(np.sqrt(2 * horizon * scale * (1 - 1 / K) * log_size) + horizon * (K - 1) / scale)
 
     def stationary(self, horizon: int, n_actions: int, log_size: float) -> float:
-        """Return (2 T K (K - 1) / log N)^(1/3)."""
         return float((2 * horizon * n_actions * (n_actions - 1) / log_size) ** (1 / 3))
 
 
@@ -113,9 +98,8 @@ class Bistro(Paper):
     """BISTRO (Rakhlin & Sridharan 2016), the algorithm that BISTRO+ improves on: regret T^(3/4).
 
     Future noise 2 L eps in every round, estimates c/q as they are, and no bound on what one estimate may weigh. The
-    source was read as an abstract and an algorithm box; the relaxation and its constants are derived for this project.
-    Written with L = 1/gamma, so that it is the same loop: gamma, the floor under every probability, is 1/L. Totals are
-    in units of L; estimates are real numbers from 0 to 1.
+    source was read as an abstract and an algorithm box; the relaxation and its constants are derived for this project,
+    with L = 1/gamma, gamma the floor under every probability. Totals are in units of L; estimates are real.
     """
 
     queries = ("all", "profile")
@@ -123,12 +107,10 @@ class Bistro(Paper):
     certified = False
 
     def rate(self, scale: float, n_actions: int) -> float:
-        """Return 1: every future round carries noise."""
         del scale, n_actions
         return 1.0
 
     def respond(self, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
-        """Return the minimiser of max_j (q_j L - psi_j): Phi on the leader's action, the rest shared by all."""
         del leftover, descending  # nothing is left over: the minimiser is unique
         return water_fill(psi[1:], self.hit)
 
@@ -143,5 +125,4 @@ class Bistro(Paper):
         return float(2 * scale * np.sqrt(2 * horizon * log_size) + horizon * n_actions / scale)
 
     def stationary(self, horizon: int, n_actions: int, log_size: float) -> float:
-        """Return sqrt(T K / (2 sqrt(2 T log N)))."""
         return float(np.sqrt(horizon * n_actions / (2 * np.sqrt(2 * horizon * log_size))))

@@ -1,8 +1,7 @@
 """The guarantee computed instead of bounded: Rel(empty) for one class on its own contexts, by Monte Carlo.
 
-The theorem is E[regret] <= Rel(empty) = E sup over policies of the future noise + T E / L. The closed forms of
-milpcb.relaxations only bound that expectation, for any class of N policies. It is an average over draws that an oracle
-evaluates, so it can be had for the class at hand with a confidence interval (derived for this project).
+The theorem is E[regret] <= Rel(empty) = E sup over policies of the future noise + T E / L: an average over draws that
+an oracle evaluates, with a confidence interval (derived for this project).
 """
 
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from milpcb.types import Floats, Ints
 
 DRAWS, PRECISION, POINTS, FACTOR = 50, 0.01, 15, 4.0
 LOOK = 10  # draws between two looks at the precision: fewer give a poor estimate of their own spread
+Tick = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,8 @@ class Estimate:
 class RelaxationValue:
     """Rel(empty) over a grid of L: arrays (G,) in units of cost, from the same ``draws`` at every L.
 
-    ``half_width`` is of 95 % intervals, each for its own L, a little narrow where their precision ended the draws.
-    ``best`` is the L of the grid where ``mean`` is least. The least of several means is a little too low, so it is
-    estimated again from a fixed number of draws of its own, and its interval is sound.
+    ``half_width`` is of 95 % intervals. ``best`` is the L of the grid where ``mean`` is least, estimated again from
+    draws of its own, as the least of several means is a little too low.
     """
 
     scales: Floats
@@ -102,8 +101,7 @@ class Setting:
     def sups(self, scales: Floats, rng: np.random.Generator) -> Floats:
         """Return (G,): one draw of the largest -noise of any policy, in units, at every L of ``scales``, which ascend.
 
-        The noise is centred over the actions afterwards: that shifts all policies alike, by a number of mean 0, and
-        takes out much of the variance, while the oracle is still asked about integers.
+        The noise is centred over the actions afterwards, which takes out much of the variance.
         """
         sups: list[float] = []
         last: Any = None
@@ -122,6 +120,21 @@ class Setting:
         error = np.std(sups, axis=0, ddof=1) / np.sqrt(n)
         return size * sups.mean(axis=0) + explored, size * error * stdtrit(n - 1, 0.975)
 
+    def drawn(self, scales: Floats, rng: np.random.Generator, draws: int, precision: float, tick: Tick) -> Floats:
+        """Return (n, G): n = ``draws`` of the sups, or fewer once their least mean is precise."""
+        sups: list[Floats] = []
+        while len(sups) < draws:
+            sups.append(self.sups(scales, rng))
+            tick(len(sups))
+            if precision and len(sups) % LOOK == 0:
+                mean, half_width = self.interval(np.array(sups), scales)
+                if half_width[mean.argmin()] < precision * mean.min():
+                    break
+        return np.array(sups)
+
+
+def _silent(_done: int) -> None: ...
+
 
 def relaxation_value(
     relaxation: Relaxation,
@@ -130,60 +143,31 @@ def relaxation_value(
     horizon: int,
     rng: np.random.Generator,
     *,
-    scales: Any = None,
     draws: int = DRAWS,
-    precision: float = PRECISION,
-    tick: Callable[[int], None] | None = None,
+    tick: Tick = _silent,
 ) -> RelaxationValue:
-    """Estimate Rel(empty) over a grid of L, and the L where it is least.
+    """Estimate Rel(empty) over 15 scales L, log-spaced around the closed form's best L, and the L where it is least.
 
-    ``scales`` is the grid, each L valid for the relaxation; None takes 15, log-spaced around the closed form's best L.
     There are so many ``draws`` of the whole future, and as many again for the best L; the grid stops earlier once its
-    least mean has a half-width of the share ``precision``. ``tick`` is called with the number of draws done, of 2 *
-    ``draws``. Raises InputError (an unknown law, an invalid L), OracleInexact (an oracle that stopped early).
+    least mean has a half-width of 1 %. ``tick`` is called with the number of draws done, of 2 * ``draws``. Raises
+    InputError (an unknown law), OracleInexact (an oracle that stopped early).
     """
     setting = Setting(relaxation, oracle, pool, horizon)
     whole("draws", draws, 2)
-    least = relaxation.least_scale(oracle.n_actions)
-    if scales is None:
-        best_scale = relaxation.best_scale(horizon, oracle.n_actions, oracle.log_size)
-        scales = np.geomspace(max(least, best_scale / FACTOR), best_scale * FACTOR, POINTS)
-    grid = np.unique(np.asarray(scales, dtype=float))
-    if not (len(grid) and np.isfinite(grid).all() and grid[0] >= least):
-        raise InputError(f"scales (L) must be finite and at least {least:g}, got {scales!r}")
-    tick = tick or (lambda _done: None)
-    sups = _draw(setting, grid, rng, draws, precision, tick)
+    best_scale = relaxation.best_scale(horizon, oracle.n_actions, oracle.log_size)
+    least = max(relaxation.least_scale(oracle.n_actions), best_scale / FACTOR)
+    grid = np.geomspace(least, best_scale * FACTOR, POINTS)
+    sups = setting.drawn(grid, rng, draws, PRECISION, tick)
     mean, half_width = setting.interval(sups, grid)
-    best = estimate(setting, float(grid[mean.argmin()]), rng, draws=draws, tick=lambda done: tick(draws + done))
+    best = estimate(setting, float(grid[mean.argmin()]), rng, draws, lambda done: tick(draws + done))
     closed = np.array([setting.closed_form(scale) for scale in grid])
     return RelaxationValue(grid, mean, half_width, closed, len(sups), best)
 
 
 def estimate(
-    setting: Setting,
-    scale: float,
-    rng: np.random.Generator,
-    *,
-    draws: int = DRAWS,
-    tick: Callable[[int], None] | None = None,
+    setting: Setting, scale: float, rng: np.random.Generator, draws: int = DRAWS, tick: Tick = _silent
 ) -> Estimate:
-    """Estimate Rel(empty) at one L from exactly ``draws`` fresh draws, at least 2."""
+    """Estimate Rel(empty) at one L from exactly ``draws`` fresh draws."""
     one = np.array([scale])
-    sups = _draw(setting, one, rng, whole("draws", draws, 2), 0.0, tick or (lambda _done: None))
-    mean, half_width = setting.interval(sups, one)
+    mean, half_width = setting.interval(setting.drawn(one, rng, draws, 0.0, tick), one)
     return Estimate(scale, float(mean[0]), float(half_width[0]), setting.closed_form(scale))
-
-
-def _draw(
-    setting: Setting, grid: Floats, rng: np.random.Generator, draws: int, precision: float, tick: Callable[[int], None]
-) -> Floats:
-    """Return (n, G): n = ``draws`` of the sups, or fewer when they are precise enough."""
-    sups: list[Floats] = []
-    while len(sups) < draws:
-        sups.append(setting.sups(grid, rng))
-        tick(len(sups))
-        if precision and len(sups) % LOOK == 0:
-            mean, half_width = setting.interval(np.array(sups), grid)
-            if half_width[mean.argmin()] < precision * mean.min():
-                break
-    return np.array(sups)
