@@ -94,10 +94,7 @@ def clipped(text: str, longest: int = LONGEST) -> str:
 
 
 def cause(error: BaseException) -> str:
-    """Return what went wrong in somebody else's code, on one line with its deepest place outside installed packages.
-
-    Where memory was too small, nobody's code is wrong, and MEMORY is returned.
-    """
+    """Return what went wrong in foreign code, on one line with its deepest place outside installed packages."""
     if out_of_memory(error):
         return MEMORY
     if isinstance(error, SyntaxError) and error.filename:
@@ -110,7 +107,7 @@ def cause(error: BaseException) -> str:
 
 
 def traced(error: BaseException) -> str:
-    """Return the traceback of an error; of compiled code, whose sources have relative paths, it has no lines.
+    """Return the traceback of an error; of compiled code it has no lines, as its sources have relative paths.
 
     Python would look for these in the current folder, where such a file is anybody's, and wait for a pipe of that name.
     """

@@ -15,10 +15,7 @@ from milpcb.types import Bools, Floats, Ints
 
 
 class ListedSearch(Search):
-    """Policies and their labels (N, g) on the distinct contexts; a derivation is an entry, repeats included.
-
-    Of several policies of least total the first is returned.
-    """
+    """Policies and their labels (N, g) on the distinct contexts, repeats included; of equal policies the first wins."""
 
     def __init__(self, policies: Sequence[Policy], labels: Ints, n_actions: int) -> None:
         self.policies, self.labels, self._n_actions = policies, labels, n_actions

@@ -14,9 +14,8 @@ from milpcb.types import Bools, Floats, Ints
 class Program:
     """The feasible set ``row_lower <= A x <= row_upper, column_lower <= x <= column_upper``; the objective comes later.
 
-    ``matrix`` is a scipy CSR array (rows, columns), ``integer`` (columns,) marks integer columns. ``integral`` is the
-    encoding's certificate that every vertex of the relaxation is integral, so that a simplex solution of the LP
-    is a solution of the MIP; rows added later withdraw it, and ``nearly_integral`` remembers that it held without them.
+    ``matrix`` is a scipy CSR array (rows, columns). ``integral`` is the encoding's certificate that every vertex of the
+    relaxation is integral; rows added later withdraw it, and ``nearly_integral`` remembers that it held without them.
     """
 
     matrix: Any

@@ -49,10 +49,7 @@ def thaw(generator: np.random.Generator, state: dict[str, Any]) -> None:
 
 
 def parted(state: Any, name: str) -> Any:
-    """Return plain data in which every frozen generator has gone over to draws of its own.
-
-    They follow from what it was and ``name``; under two names draws are as independent as those of two seeds.
-    """
+    """Return plain data in which each frozen generator draws anew, under two names as independently as by two seeds."""
     if isinstance(state, list):
         return [parted(entry, name) for entry in state]
     if not isinstance(state, dict):

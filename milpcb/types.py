@@ -96,11 +96,7 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Answer of a solver about one program and one objective, both in the program's own units.
-
-    ``objective`` belongs to the incumbent (``inf`` without one), ``bound`` is a proved lower bound,
-    ``x`` (n_columns,) is the incumbent, or None when there is none or when it was not asked for.
-    """
+    """Answer of a solver: ``objective`` of the incumbent ``x`` (n_columns,), if there is one, and a proved bound."""
 
     stop: Stop
     objective: float
@@ -113,9 +109,8 @@ class Answer:
     """An oracle's answer: ``lower <= min over policies of the total cost <= upper``, in the unit of the costs.
 
     ``policy`` attains ``upper``; it is None when no policy was found in time. Where ``stop`` is ``OPTIMAL``, ``upper``
-    is the minimum: exactly for whole costs whose sizes add up to at most 2e8, for all others to 1e-9 of the range of
-    total costs (``PROVED``), whatever the unit is. The range is the sum over contexts of the dearest action less the
-    cheapest; it counts costs at least 1e-4 of their own size, as sums of floats are rounded.
+    is the minimum: exactly for integer costs whose sizes add up to at most 2e8, for all others to 1e-9 of the range of
+    total costs (``PROVED``), at least of 1e-4 of the sizes of costs, as sums of floats are rounded.
     """
 
     lower: float
@@ -138,7 +133,6 @@ class Answer:
         return "\n".join([f"<Answer: {self._found}>", *([] if self.policy is None else [str(self.policy)])])
 
     def _repr_html_(self) -> str:
-        """Return the bounds and the policy, by its own rules and drawing where it has them, for notebooks."""
         drawn = getattr(self.policy, "_repr_html_", None)
         rules = drawn() if drawn is not None else f"<pre>{escape(str(self.policy))}</pre>"
         return f"<p>{escape(self._found)}</p>{'' if self.policy is None else rules}"

@@ -23,10 +23,7 @@ ROUNDING = 1e-9  # what a sum of probabilities may be off by, and, as a share, a
 
 
 def context_array(contexts: Any, least_columns: int = 1) -> Floats:
-    """Return contexts as a read-only (m, d) float array; True and False are read as 1 and 0.
-
-    Raises InputError on a wrong shape, on text, and on numbers that are NaN, infinite or beyond 1e100.
-    """
+    """Return contexts as a read-only (m, d) float array; raises InputError, on numbers beyond 1e100 too."""
     array: Floats = contexts
     own = isinstance(contexts, np.ndarray) and contexts.dtype == np.float64 and contexts.flags.owndata
     if not own or contexts.flags.writeable:  # one of ours that nobody can write to is not copied: it may be large
@@ -51,10 +48,7 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
 
 
 def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:
-    """Return costs as an (m, K) float array; True and False are read as 1 and 0.
-
-    Raises InputError on a wrong shape, on text, on numbers that are NaN or infinite, and on sums beyond 1e306.
-    """
+    """Return costs as an (m, K) float array; raises InputError, where their sizes add up to more than 1e306 too."""
     array: Floats = (
         costs if isinstance(costs, np.ndarray) and costs.dtype == np.float64 else number_array("costs", costs)
     )
@@ -74,10 +68,9 @@ def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:
 
 
 def number_array(name: str, data: Any) -> Floats:
-    """Return ``data`` as a new float array of any shape.
+    """Return ``data`` as a new float array of any shape, in which missing values are NaN and booleans 1 and 0.
 
-    Raises InputError on ragged tables, text, dates and complex numbers, and where two integers are one float. What is
-    not finite is let through, and what is missing is NaN.
+    Raises InputError on ragged tables, text, dates and complex numbers, and where two integers are one float.
     """
     if np.ma.is_masked(data):
         raise InputError(f"{name} has masked entries: fill them in, or leave the rows out")
@@ -97,7 +90,6 @@ def number_array(name: str, data: Any) -> Floats:
 
 
 def _check_distinct(name: str, data: Any, numbers: Floats) -> None:
-    """Raise InputError where integers of ``data``, beyond 2^53, have lost the digits in which they differ."""
     large = np.flatnonzero(np.abs(numbers) >= MOST)
     if not len(large) or (isinstance(data, np.ndarray) and data.dtype.kind == "f"):
         return
@@ -241,7 +233,6 @@ def check_confidence(confidence: Any) -> float:
 
 
 def _float(value: Any) -> float:
-    """Return a number as a float, NaN for what is none: booleans, text, arrays, numbers beyond floats."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         return np.nan
     try:

@@ -17,11 +17,7 @@ _POWERS = np.array([float(f"1e{k}") for k in range(23)])  # of ten, those that f
 
 
 def shortest_between(low: float, high: float, near: float, *, low_included: bool = True) -> float:
-    """Return the decimal with the fewest digits in [low, high), or in (low, high); of several that nearest to ``near``.
-
-    ``near`` must be in the range itself, so that there is an answer. A cut point that separates the same contexts
-    wherever it lies between two neighbouring values is thus one that people can read, also aloud.
-    """
+    """Return the decimal of fewest digits in [low, high), or (low, high), the nearest to ``near``, which is there."""
     for digits in range(1, MOST_DIGITS + 1):
         allowed = [x for x in _rounded(near, digits) if (low <= x if low_included else low < x) and x < high]
         if allowed:
@@ -32,7 +28,7 @@ def shortest_between(low: float, high: float, near: float, *, low_included: bool
 def short_between(low: Floats, high: Floats) -> Floats:
     """Return a decimal of few digits in each range [low, high) of two arrays (n,), the greatest up to its middle.
 
-    ``low`` itself where integers below 2^53 and powers of ten up to 10^22, which floats hold exactly, do not do.
+    It is ``low`` where integers below 2^53 and powers of ten up to 10^22, which floats hold exactly, do not do.
     """
     middle = low + (high - low) / 2
     places = np.floor(-np.log10(high - low)).astype(np.int64)
@@ -49,10 +45,7 @@ def short_between(low: Floats, high: Floats) -> Floats:
 
 
 def snapped(table: Floats, cuts: Mapping[int, Sequence[float] | None]) -> Floats:
-    """Return numbers (n, d) in which a cut that has been rounded to 32 bits is that cut; the table where none has been.
-
-    ``cuts`` are those of each column. Of 0.1 the float of 32 bits is 0.10000000149, which is above 0.1.
-    """
+    """Return numbers (n, d) in which a cut of its column that has been rounded to 32 bits is that cut."""
     found = table
     for column, points in cuts.items():
         for cut in points or ():
@@ -64,7 +57,7 @@ def snapped(table: Floats, cuts: Mapping[int, Sequence[float] | None]) -> Floats
 
 
 def rounded_to_32_bits(number: float) -> float:
-    """Return a number as 32 bits hold it."""
+    """Return a number as 32 bits hold it: 0.1 as 0.10000000149, which is above 0.1."""
     with np.errstate(over="ignore"):
         return float(np.float32(number))
 
@@ -89,8 +82,7 @@ def number(value: float, error: float = np.nan) -> str:
     """Return a number as people write it: narrow spaces between thousands, no exponent, "none" if it is not finite.
 
     With its standard error it ends at the greatest power of ten that is at most half the error (0.49 for 0.4879 with
-    0.02), but an integer keeps its first four digits. Without, it is whole from 100 on, has one decimal from 1 on,
-    and three digits below.
+    0.02), but an integer keeps four digits. Without, it has no decimals from 100 on, one from 1 on, three digits below.
     """
     return fixed(value, places(value, error))
 
@@ -103,10 +95,7 @@ def percent(share: float, decimals: int | None = None) -> str:
 
 
 def estimate(value: float, low: float, high: float, error: float = np.nan) -> str:
-    """Return a value and the ends of its interval, "0.49 (0.45 to 0.53)", all with the same decimals.
-
-    ``error`` is the standard error; without, it is taken from the interval as one of 95 %.
-    """
+    """Return "0.49 (0.45 to 0.53)", with the decimals of the standard ``error``, by default of a 95 % interval's."""
     known = error if np.isfinite(error) else (high - low) / WIDTH
     digits = places(value, known)
     return f"{fixed(value, digits)} ({fixed(low, digits)} to {fixed(high, digits)})"
@@ -149,7 +138,6 @@ def beyond(number: int, most: int, counted: str, remedy: str) -> str:
 
 
 def _power(x: float) -> int:
-    """Return the power of ten of the first digit of a number above 0."""
     return Decimal(x).adjusted()
 
 

@@ -22,20 +22,13 @@ _SEAL = re.compile(rb'\{"checksum": "([0-9a-f]{64})",')
 
 
 def sealed(body: Mapping[str, Any], indent: int | None = None, default: Callable[[Any], Any] | None = None) -> bytes:
-    """Return ``body`` as JSON whose first key, ``checksum``, is the SHA-256 of the text without it.
-
-    ``default`` makes plain data of what is none, as in json.dumps.
-    """
+    """Return ``body`` as JSON, see json.dumps, whose first key, ``checksum``, is the SHA-256 of the text without it."""
     text = json.dumps(body, indent=indent, default=default).encode()
     return b'{"checksum": "' + digest(text).encode() + b'",' + text[1:]
 
 
 def unsealed(content: bytes) -> dict[str, Any] | None:
-    """Return what ``sealed`` was given; None where a single byte is not as it was written.
-
-    A checksum shows damage and not malice: whoever writes a file can write its checksum. What is returned is plain data
-    of any shape, to be checked by a schema.
-    """
+    """Return what ``sealed`` was given, None where a byte has changed; whoever writes a file may write its checksum."""
     seal = _SEAL.match(content)
     if seal is None:
         return None
@@ -49,10 +42,7 @@ def unsealed(content: bytes) -> dict[str, Any] | None:
 
 
 def own_contents(path: Path) -> bytes:
-    """Return what a plain file holds that a page will show; raises OSError too where it is a hard link.
-
-    Whoever made the directory may have linked any file of the user's into it, to be handed on with the page.
-    """
+    """Return what a plain file holds that a page will show; raises OSError where it may be another file of the user."""
     check_sole(path)
     return contents(path)
 
@@ -70,10 +60,9 @@ def is_temporary(path: Path) -> bool:
 def write_file(target: Path, content: bytes, *, durable: bool = True, temporary: Path | None = None) -> Path:
     """Write a file so that a reader sees the old one or the new one; raises RunError when the disk refuses.
 
-    A link of that name is replaced, and what it points to is left as it is. Who may read the file is up to the umask.
-    Any number of threads and processes may write it at the same time: each writes a temporary file of its own. Without
-    ``durable`` all this holds when processes die, but a power cut may leave a file that is cut short. ``temporary`` is
-    the name of that file, in the same folder, where the caller has one.
+    A link of that name is replaced; the umask decides who may read the file. Any number of processes may write it at
+    the same time: each writes a ``temporary`` file in the same folder. Without ``durable`` a power cut may leave a file
+    that is cut short.
     """
     make_folder(target.parent)
     temporary = temporary or target.with_name(f".milpcb-{secrets.token_hex(4)}.tmp")
@@ -91,10 +80,9 @@ def write_file(target: Path, content: bytes, *, durable: bool = True, temporary:
 
 
 def write_over(target: Path, content: bytes) -> Path:
-    """Write a file as ``write_file`` does; remove what earlier calls for it left whose process was stopped.
+    """Write a file as ``write_file`` does; remove the temporary files of earlier calls that were stopped.
 
-    A temporary file has the target in its name, and whoever writes it holds a lock on it: none is removed that is still
-    written. Raises RunError.
+    Whoever writes a temporary file holds a lock on it: none is removed that is still written.
     """
     start = f".milpcb-{digest(target.name.encode())[:16]}-"
     for left in target.parent.glob(f"{start}*.tmp"):
@@ -128,10 +116,7 @@ def check_sole(path: Path) -> None:
 
 
 def append(target: Path, text: str) -> None:
-    """Add text to the end of a file, which is made if need be; raises OSError where it is a pipe or a link of any kind.
-
-    A file with another name elsewhere (a hard link) is taken for a link: what is added would stand there too.
-    """
+    """Add text to the end of a file, made if need be; raises OSError where it is a pipe or a link of any kind."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with os.fdopen(os.open(target, flags, 0o666), "a", encoding="utf-8") as file:
         state = os.fstat(file.fileno())

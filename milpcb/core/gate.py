@@ -44,10 +44,7 @@ class Name:
 
 
 def parse_name(text: object) -> Name | None:
-    """Return what a string names; None for what is no string, or has a colon and is no ``module:Class``.
-
-    The registry loads by this reading of a name, and whether a name may be loaded is decided by this reading too.
-    """
+    """Return what a string names; None for what is no string, or has a colon and is no ``module:Class``."""
     if not isinstance(text, str):
         return None
     module, colon, attribute = text.partition(":")
@@ -58,10 +55,7 @@ def parse_name(text: object) -> Name | None:
 
 
 def named_classes(value: Any) -> Iterator[str]:
-    """Yield every string of the form ``module:A.B`` in nested plain data, keys included.
-
-    Not that of a solver, as "pulp:NAME" is a registered family and its argument, nor a label, which is only shown.
-    """
+    """Yield every string of the form ``module:A.B`` in nested plain data, keys included, but for solvers and labels."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from named_classes(key)
@@ -108,10 +102,7 @@ def check_registered(kind: str, name: Name) -> None:
 
 
 def inside(root: Path, *parts: str) -> Path:
-    """Return the path of a file below ``root`` that a file names; raises InputError where it may lead anywhere else.
-
-    Each part must be the name of one file or folder (``plain_name``). Links below ``root`` are refused.
-    """
+    """Return the path below ``root`` of plain names; raises InputError where one may lead elsewhere, as a link."""
     path = root
     for part in parts:
         path = path / plain_name(part)
@@ -128,10 +119,9 @@ def plain_name(text: str) -> str:
 
 
 def read_bytes(path: Path, *, follow: bool = False) -> bytes:
-    """Return what a plain file holds; raises OSError for anything else, and where it is beyond MOST_BYTES.
+    """Return what a plain file of at most MOST_BYTES holds; raises OSError for anything else.
 
-    A pipe would be waited for, a device has no end, and a link may lead anywhere: only where ``follow`` is set, for a
-    path that the user wrote, is one followed.
+    A pipe would be waited for, a device has no end; links are followed only where the user wrote the path.
     """
     if path.is_symlink() and not follow:
         raise OSError(errno.ELOOP, "it is a link, which is not followed here", str(path))
@@ -150,10 +140,10 @@ def read_bytes(path: Path, *, follow: bool = False) -> bytes:
 
 
 def read_json(content: bytes | str, *, finite: bool = True) -> Any:
-    """Return what a JSON text holds; raises ValueError, with a reason of one line, for what we would never write.
+    """Return what a JSON text holds; raises ValueError with a reason of one line.
 
-    Refused besides what is no JSON: a key twice in one table, more than DEEPEST brackets within each other, and, unless
-    ``finite`` is False, numbers that are infinite or none.
+    Refused too are a key twice in one table, more than DEEPEST brackets within each other, and, where they are to be
+    ``finite``, numbers that are infinite or none.
     """
     raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     if _depth(raw) > DEEPEST:
@@ -169,7 +159,6 @@ def read_json(content: bytes | str, *, finite: bool = True) -> Any:
 
 
 def _depth(raw: bytes) -> int:
-    """Return how many brackets are open at most, those in strings left aside."""
     if b"\\" in raw:  # an escaped quote ends no string
         raw = _QUOTED.sub(b"", raw)
     deepest = depth = 0

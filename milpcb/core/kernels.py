@@ -40,14 +40,7 @@ _IMPORTED = re.compile(rb"^from ((?:milpcb|policies)[.\w]*) import", re.MULTILIN
 
 
 def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
-    """Return a decorator that compiles a function at its first call; compiled functions may call each other.
-
-    Parameters
-    ----------
-    flags
-        What the compiler may assume of floating-point numbers, by LLVM's names ("nnan": no NaN occurs); none by
-        default.
-    """
+    """Return a decorator that compiles a function at its first call; ``flags`` of floats have LLVM's names ("nnan")."""
 
     def decorate(kernel: _Kernel) -> _Kernel:
         dispatcher = njit(fastmath=set(flags) or False, no_cfunc_wrapper=True)(kernel)
@@ -105,7 +98,6 @@ def _template(inner: Callable[[], Any], args: Sequence[Any], kws: Any) -> Any:
 
 
 def _lower(typing: Any, a: Any, b: Any) -> Any:
-    """Return the type, and the code, of ``lower``."""
     number, flags = typing.unify_types(a, b), ("nnan", "nsz")
 
     def choose(_context: Any, builder: Any, _signature: Any, numbers: Any) -> Any:
@@ -114,9 +106,8 @@ def _lower(typing: Any, a: Any, b: Any) -> Any:
     return number(number, number), choose
 
 
-# In compiled functions the lower of two floats, neither of them NaN. Numba's own min does not pass on to the choice
-# between the two that no number is NaN; without that the compiler takes the numbers of a loop that keeps a minimum one
-# after another instead of eight at a time.
+# In compiled functions the lower of two floats, neither of them NaN: numba's own min would not let the compiler take
+# the numbers of a loop that keeps a minimum eight at a time.
 lower = cast("Callable[[float, float], float]", min if config.DISABLE_JIT else intrinsic(_lower))
 
 
@@ -127,11 +118,9 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # noqa: SLF001 - n
         self._folder, self._stamp, self._line = folder, stamp, line
 
     def get_cache_path(self) -> str:
-        """Return the folder."""
         return str(self._folder)
 
     def get_source_stamp(self) -> str:
-        """Return what machine code must have been compiled from."""
         return self._stamp
 
     def get_disambiguator(self) -> str:
@@ -140,7 +129,6 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # noqa: SLF001 - n
 
     @classmethod
     def from_function(cls, kernel: Callable[..., Any], file: str) -> Self | None:
-        """Return the first place that can be written; None where there is none, or no source file."""
         if not Path(file).is_file():
             return None
         stamp = hashlib.sha256(kernels_digest().encode() + Path(file).read_bytes()).hexdigest()
@@ -251,10 +239,6 @@ event.register("numba:compile", _notice)
 
 @compiled()
 def copy(source: Any, target: Any) -> None:
-    """Copy numbers (n,) to ``target`` (n,).
-
-    An assignment to a slice would do the same, but the first one makes numba compile how a text is made of an integer,
-    for a message about shapes: a second and a half in every process that compiles.
-    """
+    """Copy numbers (n,) to ``target`` (n,), without the message about shapes that numba compiles for a slice."""
     for i in range(len(source)):
         target[i] = source[i]

@@ -29,14 +29,8 @@ def interrupts_end_everything() -> Iterator[None]:
 class LongSearch:
     """Entered around a search that calls ``look`` with its bounds as often as it likes.
 
-    Parameters
-    ----------
-    what : what is being done, for the lines on standard error
-    best_so_far : whether Ctrl-C, once a line has offered that, ends the search alone: the body is left without an
-        exception, and ``interrupted`` is true. Otherwise, and before the first line, Ctrl-C is what it always is
-    time_limit : seconds after which ``look`` ends the search: the body is left likewise, and ``timed_out`` is true
-    now : the clock, in seconds; None for that of the machine
-
+    ``look`` ends the body without an exception once ``time_limit`` seconds have passed (``timed_out``), and so does
+    Ctrl-C once a line on standard error has offered that (``interrupted``), if ``best_so_far``.
     """
 
     def __init__(
@@ -112,7 +106,7 @@ def repeated(write: Callable[[], object], over: Event | None = None) -> Iterator
 
 
 class _TimeLimitError(Exception):
-    """The time limit of a search has passed."""
+    pass
 
 
 def _pressed(error: BaseException | None) -> KeyboardInterrupt | None:

@@ -1,9 +1,8 @@
-"""Marks: numbers that are equal where two labelings are, and nearly always differ where they do.
+"""Marks (Zobrist hashes): numbers that are equal where two labelings are, and nearly always differ where they do.
 
-Each cell (context, action) has a random key, and the mark of a labeling is the sum of the keys of its cells, modulo
-2^64. So marks add up as costs do: they come from the same totals, without the labels themselves. Keys are drawn by a
-fixed seed. Among n labelings two different ones have the same mark with a chance of about n^2 / 2^65: 3e-8 for a
-million.
+Each cell (context, action) has a random key, by a fixed seed, and the mark of a labeling is the sum of the keys of its
+cells, modulo 2^64, so that marks come from totals. Among n labelings two different ones have the same mark with a
+chance of about n^2 / 2^65: 3e-8 for a million.
 """
 
 from collections.abc import Sequence
@@ -19,19 +18,13 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: the second k
 
 
 def key_tables(n_contexts: int, n_actions: int) -> list[Floats]:
-    """Return two tables (n, K) of whole keys, small enough for two totals over all contexts to add up exactly.
-
-    The total of a box adds two such totals before it takes two others away.
-    """
+    """Return two tables (n, K) of integer keys, small enough for two totals over all contexts to add up exactly."""
     most = 2**52 // max(1, n_contexts)
     return list(np.random.default_rng(0).integers(most, size=(2, n_contexts, n_actions)).astype(float))
 
 
 def marks(totals: Sequence[Floats]) -> Marks:
-    """Return the marks (n,) of labelings, given the totals (n,) of both tables of keys.
-
-    Totals less a constant will do, if it is the same for all: marks are then.
-    """
+    """Return the marks (n,) of labelings by the totals (n,) of both tables of keys, or these less one constant."""
     first, second = (np.rint(total).astype(np.int64).view(np.uint64) for total in totals)
     return np.asarray(first + second * _ODD)
 

@@ -1,7 +1,6 @@
-"""Isolation of the libraries that milpcb starts from the current folder, which may be anybody's.
+"""Isolation of the libraries that milpcb starts from the current folder: its settings, code and machine code.
 
-Libraries look there for their settings, Python for code, and a cache of machine code is code. Each such way is closed
-here: whoever starts a library that looks there asks this module first. It imports nothing but Python's own at first.
+It imports Python's own modules only.
 """
 
 import os
@@ -52,11 +51,7 @@ def close(config: Any, entrypoints: Any) -> None:
 
 @contextmanager
 def plain() -> Iterator[None]:
-    """Within the block matplotlib draws by its own defaults, so that the same figure is the same bytes everywhere.
-
-    Neither files of settings nor what a program has set count. Its settings are the whole process's, so that one
-    thread draws at a time, and what they were comes back.
-    """
+    """Within the block, of one thread at a time, matplotlib draws by its own defaults: the same bytes everywhere."""
     with _drawing:
         with unseen("matplotlibrc"):
             import matplotlib as mpl
@@ -66,10 +61,7 @@ def plain() -> Iterator[None]:
 
 
 def entry_points(**wanted: Any) -> EntryPoints:
-    """Return what installed packages register, as Python's own does; what lies in the current folder is not installed.
-
-    Of a package that is installed twice, the one that would be imported counts.
-    """
+    """Return what installed packages register, as Python's own does, but for what lies in the current folder."""
     found: dict[str, EntryPoints] = {}
     for package in distributions(path=[entry for entry in sys.path if not _is_here(entry)]):
         if chosen := package.entry_points.select(**wanted):
@@ -94,8 +86,7 @@ def settings_here(names: Collection[str]) -> list[str]:
 def is_own(folder: Path) -> bool:
     """Return whether this user, and nobody else, can write a folder of code that will be run; it is made if need be.
 
-    It has an absolute path, belongs to this user or to root, and no other user may write it, nor, but for the group of
-    the folder above it, put another in its place.
+    It must have an absolute path, and belong to this user or root; others may write neither it nor the folder above.
     """
     if not folder.is_absolute():  # it would be another in every folder
         return False

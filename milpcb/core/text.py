@@ -12,11 +12,7 @@ _ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)")
 
 
 def escaped(text: str, kept: str = "") -> str:
-    """Return text that does nothing to a terminal, page or picture but show: of characters only those of ``kept`` may.
-
-    Control and format characters (such as right-to-left), half pairs, characters without a meaning (Unicode categories
-    C*), and line ends (Zl, Zp) become escapes, a backslash and letters.
-    """
+    """Return text whose control characters, but those ``kept``, are escapes (Unicode categories C*, Zl and Zp)."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
