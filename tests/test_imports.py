@@ -65,7 +65,7 @@ VENDORS = {
     "plotly": ("milpcb.experiments.results.figures",),
     "matplotlib": (
         *("milpcb.experiments.results.figures", "milpcb.core.surroundings", "policies.drawing"),
-        "policies.linear.printed",
+        "policies.linear.rule",
     ),
     "narwhals": ("milpcb.estimators", "milpcb.data.frames"),
     "networkx": ("policies", "milpcb.estimators"),

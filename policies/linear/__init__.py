@@ -1,6 +1,6 @@
 """Linear rules with integer weights (scoring systems).
 
-Read rule, each_rule, labelings, geometry, printed, supports, program, template, search_tables,
+Read rule, each_rule, labelings, geometry, supports, program, template, search_tables,
 search_branching, policy_class.
 """
 

@@ -5,24 +5,42 @@ On a score card findings have points, which people add up on paper, and each sum
 
 from __future__ import annotations
 
+import io
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from itertools import pairwise
 from math import ceil
+from textwrap import wrap
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
 from milpcb.core.decimals import written
+from milpcb.core.extras import needs
+from milpcb.core.surroundings import plain
+from milpcb.core.text import escaped
 from milpcb.data.columns import Number, Reached
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.types import Floats
 from policies.exports.decisions import Decision, Reaches, Term, chain_of
-from policies.linear import printed
-from policies.linear.printed import TITLE
 from policies.names import Names
 from policies.scores import ScoreRule, weighted_sum
+
+TITLE, TASK = "Score card", "Write the points of each finding that holds into its box, and add them up."
+STYLE = """
+@page { size: A4; margin: 18mm }
+body { font: 12pt/1.35 sans-serif; color: #000; background: #fff; max-width: 174mm; margin: 18mm auto }
+h1 { font-size: 16pt; margin: 0 0 4mm } p { margin: 2mm 0 }
+table { border-collapse: collapse; width: 100%; margin: 0 0 6mm }
+td, th { border: 0.3mm solid #000; padding: 1.5mm 2.5mm; overflow-wrap: anywhere }
+th { text-align: left } td.points, th.points { text-align: right; width: 22mm } td.box { width: 22mm }
+tr { break-inside: avoid } thead { display: table-header-group } .note { font-size: 9pt; white-space: pre-line }
+@media print { body { margin: 0; max-width: none } }
+"""
+Lines = Sequence[tuple[str, str]]
 
 # The cut points that turn a column into points, or None for a column of integers, which is taken as it is.
 Steps = tuple[tuple[float, ...] | None, ...]
@@ -142,11 +160,11 @@ class ScoreCard:
 
     def html(self, title: str = TITLE, note: str = "") -> str:
         """Return the card as a page of its own, to be printed on A4; ``note`` stands below it in small letters."""
-        return printed.html(self.rows, self.outcomes, title, note)
+        return html(self.rows, self.outcomes, title, note)
 
     def pdf(self, title: str = TITLE, note: str = "") -> bytes:
         """Return the same as a PDF, on as few sheets of A4 as it takes; raises ExtraMissingError without matplotlib."""
-        return printed.pdf(self.rows, self.outcomes, title, note)
+        return pdf(self.rows, self.outcomes, title, note)
 
     @property
     def rows(self) -> list[tuple[str, str]]:
@@ -221,3 +239,86 @@ def _rows(finding: Finding) -> Iterator[tuple[str, str]]:
         yield f"{finding.heading}: the number itself", f"\u00d7 {finding.each}"
     for text, points in finding.lines:
         yield text, str(points)
+
+
+def html(rows: Lines, outcomes: Lines, title: str, note: str) -> str:
+    """Return the page; ``rows`` are findings and their points, ``outcomes`` sums and their actions."""
+    findings = "\n".join(
+        f'<tr><td>{escape(text)}</td><td class="points">{escape(points)}</td><td class="box"></td></tr>'
+        for text, points in rows
+    )
+    ends = "\n".join(f"<tr><td>{escape(where)}</td><td>{escape(to)}</td></tr>" for where, to in outcomes)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"<style>{STYLE}</style></head><body>\n<h1>{escape(title)}</h1>\n<p>{TASK}</p>\n"
+        '<table id="findings"><thead><tr><th>Finding</th><th class="points">Points</th><th>Box</th></tr></thead>\n'
+        f'<tbody>\n{findings}\n<tr><th>Sum</th><td class="points"></td><td class="box"></td></tr></tbody></table>\n'
+        f'<table id="actions"><tbody><tr><th>Sum</th><th>Action</th></tr>\n{ends}\n</tbody></table>\n'
+        f'<p class="note">{escape(note)}</p></body></html>\n'
+    )
+
+
+WIDTH, HEIGHT, MARGIN = 210.0, 297.0, 18.0  # mm
+COLUMNS, TWO, ONE = (130.0, 152.0, 174.0), (87.0, 174.0), (182.0,)  # mm from the left margin: where cells end
+LETTER, LINE, PAD = 2.35, 5.2, 3.0  # mm that a letter of 11 points takes, a line of them, and the air of a row
+SPACING = LINE / 11.0 * 72.0 / 25.4  # of lines, as a multiple of the size of letters
+
+
+class _Row(NamedTuple):
+    """Cells of a sheet that end at ``ends``; letters of ``points``, in boxes or without."""
+
+    cells: Sequence[str]
+    ends: Sequence[float]
+    bold: bool = False
+    boxed: bool = True
+    points: float = 11.0
+
+
+def pdf(rows: Lines, outcomes: Lines, title: str, note: str) -> bytes:
+    """Return the same as a PDF: letters are text, the same card is the same bytes, no row is cut between sheets.
+
+    Raises InputError where the font lacks a letter, as of a script that is not Latin, Greek or Cyrillic.
+    """
+    with needs("studies", "a score card as a PDF"):
+        from matplotlib import rc_context
+        from matplotlib.backends.backend_pdf import PdfPages
+    texts = [_Row([title], ONE, bold=True, boxed=False, points=16.0), _Row([TASK], ONE, boxed=False)]
+    head, foot = (_Row(cells, COLUMNS, bold=True) for cells in (("Finding", "Points", "Box"), ("Sum", "", "")))
+    findings = [head, *(_Row((*row, ""), COLUMNS) for row in rows), foot]
+    ends = [_Row(("Sum", "Action"), TWO, bold=True), *(_Row(pair, TWO) for pair in outcomes)]
+    air, notes = _Row([""], ONE, boxed=False), [_Row([line], ONE, boxed=False, points=8.0) for line in note.split("\n")]
+    file = io.BytesIO()
+    with plain(), rc_context({"pdf.fonttype": 42}), warnings.catch_warnings():
+        warnings.filterwarnings("error", message="Glyph .* missing from font")
+        with PdfPages(file, metadata={"CreationDate": None, "Title": escaped(title)}) as pages:
+            try:
+                for sheet in _sheets([*texts, *findings, air, *ends, air, *notes]):
+                    pages.savefig(sheet)
+            except UserWarning as error:
+                raise InputError(f"the PDF has no such letter: {error}; print html() with a browser") from error
+    return file.getvalue()
+
+
+def _sheets(rows: Sequence[_Row]) -> list[Any]:
+    """Return figures of A4, filled from above; text that is too long for its cell goes on below."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    figures, axes, down = list[Any](), cast("Any", None), HEIGHT
+    for row in rows:
+        starts, share = (0.0, *row.ends[:-1]), row.points / 11.0
+        cells = list(zip(row.cells, starts, row.ends, strict=True))
+        broken = [wrap(escaped(cell), int((end - start - PAD) / (LETTER * share))) for cell, start, end in cells]
+        height = LINE * share * max(1, *map(len, broken)) + (PAD if row.points > 8.0 else 0.0)
+        if down + height > HEIGHT - MARGIN:
+            figures.append(Figure(figsize=(WIDTH / 25.4, HEIGHT / 25.4)))
+            axes, down = figures[-1].add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(HEIGHT, 0)), MARGIN
+            axes.axis("off")
+        style: dict[str, Any] = {"fontsize": row.points, "fontweight": "bold" if row.bold else "normal", "va": "top"}
+        for lines, (_, start, end) in zip(broken, cells, strict=True):
+            left = MARGIN + start + PAD / 2 * row.boxed
+            axes.text(left, down + PAD / 2, "\n".join(lines), parse_math=False, linespacing=SPACING, **style)
+            if row.boxed:
+                axes.add_patch(Rectangle((MARGIN + start, down), end - start, height, fill=False, linewidth=0.8))
+        down += height
+    return figures
