@@ -25,8 +25,7 @@ def open_oracle(
 
     Parameters
     ----------
-    policies : a policy class, e.g. ``DecisionTrees(n_actions=3, depth=2)``, or what its ``on(contexts)`` returned, to
-        be shared by several oracles
+    policies : a policy class, e.g. ``DecisionTrees(n_actions=3, depth=2)``, or what its ``on(contexts)`` returned
     contexts : (m, d) finite numbers, an array or a data frame, rows may repeat
     kind : ``"milp"`` (a solver), ``"search"`` (the class's own exact search), ``"audited"`` (that search, a share of
         its answers re-proved by the solver) or ``"enumeration"`` (an explicit list of all policies)
@@ -35,24 +34,12 @@ def open_oracle(
     constraints : side constraints that every policy must satisfy, such as ``milpcb.share_at_most`` or LabelConstraints
         (see milpcb.constraints); kinds ``"search"`` and ``"audited"`` hold them for classes with the capability
         "constraints", and guard-rails for all
-    options : further ones of the kind, as its class states them: ``time_limit`` and ``gap`` (kind ``"milp"``),
-        ``time_limit`` and ``audit`` (kind ``"audited"``). One that the kind does not know is an error
-
-    Returns
-    -------
-    Oracle
-        Finds the cheapest policy for any table of costs (m, K): ``minimise``, ``value``, ``profile``.
+    options : further ones of the kind, as its class states them: ``time_limit``, ``gap``, ``audit``
 
     Raises
     ------
-    InputError
-        A shape is wrong, a number is missing, or the kind has no such option.
-    UnknownNameError
-        No kind or solver has this name.
-    SolverMissingError
-        The solver is not installed.
-    InfeasibleError
-        No policy keeps the constraints.
+    InputError (a wrong shape or number, an option that the kind does not have), UnknownNameError (no such kind or
+    solver), SolverMissingError (it is not installed), InfeasibleError (no policy keeps the constraints)
 
     """
     given = options if solver is None else {"solver": solver, **options}

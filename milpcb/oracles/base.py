@@ -150,15 +150,8 @@ class Oracle(ABC):
     def near_best(self, costs: Any, slack: float) -> NearBest:
         """Return all policies whose total cost is at most the least plus ``slack``, which is in the unit of the costs.
 
-        What is asked of them is found lazily, by as many queries as it takes. With slack 0 they are the best ones.
-
-        Raises
-        ------
-        InputError
-            The slack is negative, infinite or no number, or the costs are wrong.
-        OracleInexact
-            The solver could not prove the least total cost.
-
+        What is asked of them is found lazily. With slack 0 they are the best ones. Raises InputError on a wrong slack
+        or wrong costs, and OracleInexact where the solver could not prove the least total cost.
         """
         within = real("slack", slack, "finite and not negative", lambda number: number >= 0)
         table = self.read_costs(costs).copy()  # answers come later, the costs may change
@@ -215,11 +208,7 @@ class Oracle(ABC):
 
     @property
     def log_derivations(self) -> float:
-        """Natural log of the number of derivations that ``action_weights`` sums over, the N of Exp4's guarantee.
-
-        Enumeration: the labelings it lists. Search: the ways to write a policy, which may be more than
-        exp(``log_size``).
-        """
+        """Natural log of the number of derivations (ways to write a policy) that ``action_weights`` sums over."""
         nothing = self._checked(np.zeros((self.n_contexts, self.n_actions)))
         return float(np.logaddexp.reduce(self._log_weights(nothing, 0, 0.0)))
 

@@ -129,19 +129,15 @@ NO_ANSWER = {Stop.FAILED, Stop.UNKNOWN, Stop.UNBOUNDED}
 class MilpOracle(Oracle):
     """Exact values from a solver (design: a policy class is a fixed polytope plus a linear cost map).
 
-    Whole-number costs are proved by an absolute gap below 1 and rounding, so every correct solver returns the same
-    value. Real costs, and whole ones whose sizes add up to more than 2e8, are proved to 1e-9 of the range of total
-    costs, in any unit (see Answer). Side constraints mean the same in every solver: a policy is returned only if it
-    keeps them by their definition (see LabelConstraint).
+    Whole costs are proved by an absolute gap below 1 and rounding, real ones as Answer states. Side constraints mean
+    the same in every solver: a policy is returned only if it keeps them by their definition (see LabelConstraint).
 
     Parameters
     ----------
     opened, contexts, constraints : see milpcb.open_oracle
     solver : ``"highs"``, or any other that ``milpcb solvers`` lists
-    time_limit : seconds for one solve, None for no limit; an answer that ran into it carries bounds, and asking for its
-        value raises
-    gap : an absolute gap between the bounds, in the units of the costs, at which the solver may stop; such an answer
-        carries bounds too
+    time_limit : seconds for one solve, None for no limit; an answer that ran into it carries bounds, not a value
+    gap : an absolute gap, in the units of the costs, at which the solver may stop; such an answer carries bounds too
 
     """
 
@@ -197,29 +193,21 @@ class MilpOracle(Oracle):
 
     def _answer(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
         query = Query(costs)
-        found = self._admissible(query)
-        if found.stop is Stop.INFEASIBLE:
+        stop, bound, policy, upper = self._admissible(query)
+        if stop is Stop.INFEASIBLE:
             raise InfeasibleError(self._conflict())
-        lower = max(_lower(found.bound, query), query.lowest)
-        upper = found.total
+        lower = max(_lower(bound, query), query.lowest)
         slack = 0.0 if query.whole else 2 * query.tolerance
-        if found.stop is Stop.OPTIMAL and lower < upper - max(slack, self._gap + query.tolerance):
+        if stop is Stop.OPTIMAL and lower < upper - max(slack, self._gap + query.tolerance):
             raise OracleInexact(f"the solver claims an optimum of {lower:g}, but a policy costs {upper:g}")
         if lower > upper + slack:
             raise OracleInexact(f"the solver claims a lower bound of {lower:g}, but a policy costs {upper:g}")
         if lower >= upper:
-            return upper, upper, found.policy, Stop.OPTIMAL
-        stopped_early = found.stop is Stop.OPTIMAL and lower < upper - slack
-        return lower, upper, found.policy, Stop.GAP_LIMIT if stopped_early else found.stop
+            return upper, upper, policy, Stop.OPTIMAL
+        stopped_early = stop is Stop.OPTIMAL and lower < upper - slack
+        return lower, upper, policy, Stop.GAP_LIMIT if stopped_early else stop
 
     def _value(self, costs: Floats) -> float:
-        """Take the short way where the proof needs no policy: whole costs on an integral polytope."""
-        query = Query(costs)
-        if self.program.integral and query.whole:
-            solution, offset = self._solve(query)
-            value = solution.bound + offset
-            if solution.stop is Stop.OPTIMAL and abs(value - round(value)) <= query.tolerance:
-                return float(round(value))
         lower, upper, _, stop = self._answer(costs)
         if stop is not Stop.OPTIMAL:
             raise OracleInexact(
@@ -239,8 +227,11 @@ class MilpOracle(Oracle):
             profile[action] = value if value < query.highest + query.step / 2 else np.inf
         return profile
 
-    def _admissible(self, query: Query) -> _Found:
-        """Return the solver's answer; labelings that keep a side constraint only by its tolerance are cut off."""
+    def _admissible(self, query: Query) -> tuple[Stop, float, Policy | None, float]:
+        """Return why the solver stopped, a lower bound, a policy or None, and its total.
+
+        Labelings that keep a side constraint only by its tolerance are cut off.
+        """
         while True:
             solution, offset = self._solve(query)
             if solution.stop in NO_ANSWER or (solution.stop is Stop.INFEASIBLE and not self._held):
@@ -249,11 +240,11 @@ class MilpOracle(Oracle):
                 )
             bound = solution.bound + offset
             if solution.x is None:
-                return _Found(solution.stop, bound)
+                return solution.stop, bound, None, np.inf
             policy = self.encoding.decode(solution.x, query.costs)
             labels = policy.predict(self._distinct)
             if all(side.keeps(labels) for side in self._held):
-                return _Found(solution.stop, bound, policy, float(query.costs[self._rows, labels].sum()))
+                return solution.stop, bound, policy, float(query.costs[self._rows, labels].sum())
             self._cut_off(labels)
 
     def _solve(self, query: Query) -> tuple[Solution, float]:
@@ -266,8 +257,6 @@ class MilpOracle(Oracle):
         with nullcontext() if self.program.integral else waiting(f"a query to solver {self._solver}"):
             solution = self._session.solve(objective.coefficients, gap=gap, time_limit=self._time_limit)
         return solution, objective.offset + everyone
-
-    # ----------------------------------------------------------------- side constraints
 
     def _hold(self, sides: Sequence[SideConstraint]) -> None:
         """Open the solver on the polytope and the rows of ``sides``."""
@@ -295,7 +284,7 @@ class MilpOracle(Oracle):
     def _feasible(self) -> bool:
         """Return whether some policy keeps all side constraints; where the time limit ends the search first, True."""
         nothing = np.zeros((len(self._rows), self.n_actions))
-        return self._admissible(Query(nothing)).stop is not Stop.INFEASIBLE
+        return self._admissible(Query(nothing))[0] is not Stop.INFEASIBLE
 
     def _conflict(self) -> str:
         def feasible(numbers: list[int]) -> bool:
@@ -307,16 +296,6 @@ class MilpOracle(Oracle):
         self._session.close()
         self._hold(self._sides)
         return message
-
-
-@dataclass(frozen=True)
-class _Found:
-    """State of the solver: why it stopped, a lower bound, a policy or None, and its total."""
-
-    stop: Stop
-    bound: float
-    policy: Policy | None = None
-    total: float = np.inf
 
 
 def _lower(bound: float, query: Query) -> float:

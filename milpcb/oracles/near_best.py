@@ -85,17 +85,10 @@ MOST_COMPARED = 1_000  # policies whose labels are compared with each other
 
 
 class NearBest:
-    """The policies of a class whose total cost is at most the least one plus ``slack``.
+    """The policies of a class whose total cost is at most ``value``, the least one, plus ``slack``.
 
-    Every answer is found when it is first asked for, and kept. Policies that label all contexts alike are one, however
-    many ways there are to write it. For costs that are not whole, totals that differ by less than 1e-9 of their range
-    are equal, as everywhere (see Answer).
-
-    Attributes
-    ----------
-    value : the least total cost
-    slack : in the unit of the costs
-
+    Every answer is found when it is first asked for, and kept. Policies that label all contexts alike are one. For
+    costs that are not whole, totals that differ by less than 1e-9 of their range are equal (see Answer).
     """
 
     def __init__(self, oracle: Any, table: Floats, costs: Floats, slack: float) -> None:

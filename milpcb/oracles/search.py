@@ -24,8 +24,8 @@ class SearchOracle(Oracle):
     Parameters
     ----------
     opened, contexts, constraints : see milpcb.open_oracle
-    time_limit : seconds for one search, None for no limit; an answer that ran into it carries bounds, and asking for
-        its value raises. For classes with the capability "time_limit", as decision trees, without constraints
+    time_limit : seconds for one search, None for no limit; an answer that ran into it carries bounds, not a value. For
+        classes with the capability "time_limit", as decision trees, without constraints
 
     """
 

@@ -13,9 +13,8 @@ from milpcb.types import Answer, Floats, Ints, Stop
 class CostTable(Table):
     """The matrix (m, K) of total costs, handed to the oracle with every query.
 
-    Noise is (d, K), flattened: a number for each action on each of the ``d`` contexts ``noisy``, rows of which no two
-    are alike to all policies. A cost at any row moves a policy's total as a cost at the row of ``noisy`` that is like
-    it, so ``n_moved`` is 1. A round costs as much as writing and reading the whole matrix a few times.
+    Noise is (d, K), flattened: a number for each action on each of the ``d`` rows ``noisy``, of which no two are alike
+    to all policies. A cost moves a policy's total as one at the row of ``noisy`` that is like it, so ``n_moved`` is 1.
     """
 
     n_moved = 1.0
@@ -49,17 +48,10 @@ class CostTable(Table):
 
 
 class TermTable(Table):
-    """The totals of ``terms``; noise has a coordinate for each of them.
+    """The totals of the ``terms`` of a class; noise has a coordinate for each of them.
 
-    Costs of one more context change ``n_moved`` of them for each action. A query reads these alone, so its time does
-    not depend on how many contexts there are.
-
-    Parameters
-    ----------
-    terms : of the policy class
-    oracle : of the contexts, which counts the queries
-    asked : returns the terms whose recursion is asked, where constraints that hold for a while change it
-
+    Costs of one more context change ``n_moved`` of them for each action. The ``oracle`` counts the queries; ``asked``
+    returns the terms whose recursion is asked, where constraints that hold for a while change it.
     """
 
     def __init__(self, terms: Terms, oracle: Any, asked: Callable[[], Terms] | None = None) -> None:
