@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, cast
@@ -133,8 +132,6 @@ class CuttingClass(NamedClass):
             raise InputError(
                 f"contexts have {contexts.shape[1]} columns, but thresholds list cuts of {len(cuts)} features"
             )
-        if len(contexts) == 1:  # as contexts arrive, one by one; numpy would take longer to begin than to search
-            return np.array([[bisect_left(*pair) for pair in zip(cuts, contexts[0].tolist(), strict=True)]], np.int64)
         below = [np.searchsorted(points, column) for points, column in zip(cuts, contexts.T, strict=True)]
         return np.array(below, dtype=np.int64).T
 

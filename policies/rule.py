@@ -98,7 +98,8 @@ class Rule(ABC):
         sizes = np.bincount(part, often, minlength=len(self.leaf_actions))
         means: list[float | None] = [None] * len(sizes)
         if costs is not None:
-            table = cost_array(costs, len(array), max((*self.leaf_actions, *_columns(costs))) + 1)
+            width = np.shape(costs)[-1] if np.ndim(costs) else 0
+            table = cost_array(costs, len(array), max(1 + max(self.leaf_actions), width))
             paid = table[np.arange(len(array)), np.array(self.leaf_actions)[part]]
             totals = np.bincount(part, often * paid, minlength=len(sizes))
             means = [
@@ -288,10 +289,6 @@ def _often(counts: Any, n_contexts: int) -> Floats:
     return often
 
 
-def _columns(costs: Any) -> range:
-    return range(np.shape(costs)[-1] if np.ndim(costs) else 0)
-
-
 def _is_written(value: Any) -> bool:
     return isinstance(value, (str, bool, int)) or (isinstance(value, float) and isfinite(value))
 
@@ -299,12 +296,7 @@ def _is_written(value: Any) -> bool:
 def from_json(text: str) -> Any:
     """Return the policy that ``to_json`` wrote, or that of an answer of ``milpcb solve --out answer.json``.
 
-    Only classes registered under kind "policy" are ever loaded.
-
-    Parameters
-    ----------
-    text : what ``policy.to_json()`` returned, or the content of such an answer; InputError on any other string
-
+    Only classes registered under kind "policy" are ever loaded. Raises InputError on any other string.
     """
     try:
         document = gate.read_json(text)

@@ -227,8 +227,7 @@ class ThresholdRules(CuttingClass):
     ----------
     n_actions : K >= 2
     max_cuts : B >= 1, the most cuts of a rule
-    thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
-        of cut points per feature; a feature that only takes 0 and 1 gives one cut
+    thresholds : number of quantile cuts per feature, "all" for one between any two values, or one list per feature
     feature_names, action_names : used in printed rules
 
     """

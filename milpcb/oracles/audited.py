@@ -17,12 +17,19 @@ from milpcb.types import Answer, Floats, Stop
 
 
 class AuditedOracle(SearchOracle):
-    """Exact answers from the class's own search; a share ``audit`` of them, 0 < audit <= 1, is asked of a solver too.
+    """Exact answers from the class's own search; a share of them is asked of a solver as well.
 
     The first query and then every ``round(1 / audit)``-th is audited; a profile is one query. Action weights are no
     minimum, so no program can audit them; queries to a table of leaf totals are not audited either. A disagreement
-    raises OracleDisagreement with both values; an audit that the ``time_limit`` of a solve cuts short raises
-    OracleInexact. ``audits`` counts what was proved twice.
+    raises OracleDisagreement with both values; an audit that a time limit cuts short raises OracleInexact. ``audits``
+    counts what was proved twice.
+
+    Parameters
+    ----------
+    solver : of the audits
+    time_limit : seconds for one solve, None for no limit
+    audit : the share of the queries, 0 < audit <= 1, that the solver answers too
+
     """
 
     def __init__(

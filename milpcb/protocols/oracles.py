@@ -18,12 +18,9 @@ NOISE = ("contexts", "columns")  # where the noise of a table may be
 class Table(ABC):
     """The ``totals`` that an oracle keeps for a learner; noise that a query adds to them is not kept.
 
-    Noise has ``n_noisy`` coordinates. What a policy's total becomes by it is linear in the noise, and a cost of 1 at
-    one context and action moves a total along a direction whose 1-norm in these coordinates is at most ``n_moved``.
-
-    Most learners add one cost a round, to the total of one (context, action), and then query the totals. Costs can be
-    added to leaf totals (milpcb/protocols/recursion.py) instead of to contexts, and so can noise. Their number depends
-    on the cut points alone, so a round takes as long however many contexts there are, known in advance or not.
+    Noise has ``n_noisy`` coordinates. A policy's total is linear in it, and a cost of 1 at one context and action moves
+    a total along a direction whose 1-norm in these coordinates is at most ``n_moved``. Totals are by context, or by
+    leaf (milpcb/protocols/recursion.py): then a round takes as long however many contexts there are.
     """
 
     totals: Floats

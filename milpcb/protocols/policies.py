@@ -133,10 +133,7 @@ class Opened:
         return TermSearch(self.terms(), self.contexts)
 
     def search_within(self, time_limit: float) -> Search:
-        """Return a search whose answers end after so many seconds with the best policy so far and its bounds.
-
-        Its values and profiles raise OracleInexact where they are not proved by then.
-        """
+        """Return a search whose answers end after so many seconds; what is not proved then raises OracleInexact."""
         del time_limit
         raise self._lacks("time_limit")
 
@@ -149,10 +146,7 @@ class Opened:
         raise self._lacks("totals")
 
     def near(self, asked: Within) -> Listing | None:
-        """Return the policies asked for, those that label alike once; None where they have no quick list.
-
-        Any oracle lists them by its own queries then.
-        """
+        """Return the policies asked for, those that label alike once; None where there is no quick list of them."""
         return self.terms().near(self.contexts, asked) if {"totals", "constraints"} <= self.capabilities else None
 
     def policies(self) -> Iterator[Policy]:
@@ -209,10 +203,7 @@ class PolicyClass(ABC):
         return context_array(contexts)
 
     def terms(self) -> Terms:
-        """Return the terms of the class before contexts are known, with all its cut points; none is left out or merged.
-
-        Raises InputError where the class has no terms, or where its cut points depend on the contexts.
-        """
+        """Return the terms of the class with all its cut points; raises InputError where it has none as yet."""
         raise InputError(f"{type(self).__name__} has no {_ASKED_FOR['totals']}")
 
     def log_size(self, contexts: Any) -> float:

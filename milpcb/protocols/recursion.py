@@ -23,14 +23,9 @@ from milpcb.types import Floats, Ints, Policy, Stop
 
 @dataclass(frozen=True, eq=False)
 class Within:
-    """The policies that are asked for: those of total cost at most ``bound`` that keep the ``rows``.
+    """The policies that are asked for: those of total cost at most ``bound`` that keep the side constraints ``rows``.
 
-    Parameters
-    ----------
-    costs : (g, K), a row for each distinct context
-    bound : the largest total cost
-    rows : side constraints
-
+    ``costs`` (g, K) have a row for each distinct context.
     """
 
     costs: Floats
@@ -40,14 +35,9 @@ class Within:
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """Policies that label the contexts differently, cheapest first, each made when it is looked at.
+    """Policies that label the contexts differently, by their ``totals`` (n,), which do not decrease.
 
-    Attributes
-    ----------
-    totals : (n,) their total costs, not decreasing
-    policy : makes one, given its number
-    complete : whether these are all that were asked for; else they are some of them, perhaps none
-
+    ``policy`` makes one, given its number. Where they are not ``complete`` they are some of those asked for, or none.
     """
 
     totals: Floats
@@ -148,10 +138,9 @@ class Terms(Recursion[Ints]):
         return self.adder(contexts)(costs)
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return a function of costs (n, K) at these ``contexts`` (n, d), for many queries about the same contexts.
+        """Return a function of costs (n, K) at these ``contexts`` (n, d), for many queries.
 
-        It returns their totals, or others that give every derivation the same total, in an array that the next call may
-        write over.
+        It returns their totals, or others that are the same to every derivation, in an array that it may use again.
         """
         places = np.array(self.places(contexts), dtype=np.int64).reshape(-1, self.n_actions)
 
@@ -226,11 +215,7 @@ class TermSearch(Search):
 
 def not_given(owner: Any, capability: str) -> InputError:
     """Return the error on a class of somebody's that declares a capability and lacks the method."""
-    name, method = type(owner).__name__, _METHODS.get(capability, capability)
     return InputError(
-        f"the class of {name} declares '{capability}' in capabilities, but {name} has no method {method}: "
-        "write it, or leave it out"
+        f"the class of {type(owner).__name__} declares '{capability}' in capabilities and has no method for it: write "
+        "it, or leave it out"
     )
-
-
-_METHODS = {"action_weights": "log_weights", "totals": "terms", "constraints": "under", "time_limit": "search_within"}

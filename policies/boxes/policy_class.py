@@ -30,10 +30,7 @@ class BoxList:
     """
 
     def __init__(self, cuts: list[Floats], binary: list[bool], *, pairs: bool, contexts: Floats | None = None) -> None:
-        """List the boxes of one feature, or with ``pairs`` also of two, that divide ``contexts`` (g, d) differently.
-
-        Without contexts, those that divide the space differently: all but one of two that leave out each other.
-        """
+        """List the boxes, with ``pairs`` of two features too, that divide the contexts, or the space, differently."""
         self.cuts, self.binary, self._pairs = cuts, binary, pairs
         self._bounds = [(0, -inf), (0, inf), *((f, cut) for f, points in enumerate(cuts) for cut in points.tolist())]
         sides = _sides(cuts)
@@ -204,8 +201,7 @@ class BoxRules(CuttingClass):
     ----------
     n_actions : K >= 2
     max_features : 1 (an interval of one feature) or 2 (also a rectangle of two)
-    thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
-        of cut points per feature; a feature that only takes 0 and 1 gives one cut
+    thresholds : number of quantile cuts per feature, "all" for one between any two values, or one list per feature
     feature_names, action_names : used in printed rules
 
     """
@@ -258,10 +254,7 @@ class OpenedBoxes(OpenedPaths):
         return f"the totals of all {spaced(len(self._boxes))} boxes that hold different contexts"
 
     def policies(self) -> Iterator[BoxRule]:
-        """List all rules by the definition: constants, then every box of one feature, then of two.
-
-        Different boxes may hold the same contexts.
-        """
+        """List all rules by the definition: constants, then every box of one feature, then of two."""
         yield from (BoxRule((), a, a, self._names) for a in range(self.n_actions))
         for r in range(1, self._most + 1):
             for sides in combinations(self._intervals(), r):

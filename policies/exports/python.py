@@ -50,11 +50,7 @@ USED = ("__debug__", "abs", "bool", "float", "hasattr", "isinstance", "str", "ty
 
 
 def python_source(decision: Decision, names: Names, actions: Sequence[Value], name: str = "decide") -> str:
-    """Return the source of a function ``name(row)`` that returns one of ``actions``.
-
-    Raises InputError where ``name`` cannot be the name of a function. The function raises ValueError where ``predict``
-    raises: on text for a number, and where a value is missing that never was when the policy was learnt.
-    """
+    """Return the source of a function, see Rule.to_python; raises InputError where ``name`` cannot be its name."""
     if not (isinstance(name, str) and name.isidentifier()) or iskeyword(name) or identifier(name) in USED:
         raise InputError(f"name must be one that a Python function can have, got {name!r}")
     fields = dict.fromkeys(names.field(i) for i in sorted(tested(decision)))

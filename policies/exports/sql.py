@@ -21,12 +21,9 @@ SMALL = 2**24  # integers below it are the same in every type of number
 
 
 def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -> str:
-    """Return a CASE expression whose value is the action of a row, one of ``actions``.
+    """Return a CASE expression, see Rule.to_sql; what is known of the columns stands before it, as comments.
 
-    Columns are quoted and named as in the tables that the policy reads; a missing value is NULL, or one of its field's
-    marks. Where ``predict`` raises, as on NaN, infinity, a value that never was missing, or a string that differs from
-    a known one in case and outer blanks alone, the answer is NULL. Databases convert types by their own rules: numbers
-    must be stored as numbers, and strings as strings. What is known of the columns stands before it, as comments.
+    It is NULL too for a string that differs from a known one in case and outer blanks alone.
     """
     fields = tuple(dict.fromkeys(names.field(i) for i in sorted(tested(decision))))
     lines = _Writer(names, actions).decision(decision)

@@ -138,7 +138,6 @@ class OpenedHalfspaces(Opened):
         self.capabilities = Opened.capabilities - self.unsupported.keys()
 
     def program(self, *, constrained: bool = False) -> Encoding:
-        """Return the polytope of labels, or the list of labelings where that is short and nothing constrains it."""
         if not constrained and len(self.contexts) >= FEWEST_CONTEXTS and self.log_size <= log(MOST_COLUMNS):
             return LabelingEncoding(self.contexts, self._names)
         return HalfspaceEncoding(self.contexts, self._names)

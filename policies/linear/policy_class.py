@@ -108,13 +108,11 @@ class OpenedLinear(Opened):
         return [few, halfspaces[1] ** cuts, vectors * comb(distinct + cuts, cuts)]
 
     def program(self, *, constrained: bool = False) -> Encoding:
-        """Return the encoding that fits the sizes: a column for each row of the tables where these are few."""
         del constrained  # the one cost map is linear and exact
         self.require("program")
         return TableEncoding(self._supports) if self._program_by_tables else self._by_rows(self.scored)
 
     def search(self) -> Search:
-        """Return the search that fits the sizes; ``describe_search()`` names it and gives the reason."""
         self.require("search")
         if self._no_tables:
             from policies.linear.search_branching import (
@@ -142,20 +140,14 @@ class OpenedLinear(Opened):
         return f"support tables: {supports}, {rows} rows each, those of low bounds first"
 
     def terms(self) -> TableTerms:
-        """Return the totals by support and pattern, where there are support tables."""
         self.require("totals")
         return TableTerms(self._supports)
 
     def near(self, asked: Within) -> Listing | None:
-        """Return the rules asked for, where there are support tables."""
         return None if self._no_tables else near_rules(self._supports, asked)
 
     def policies(self) -> Iterator[ScoringRule]:
-        """List the rules, few features first: all weights in the box, all placements of the cuts among the scores.
-
-        Constant columns get no weight, and weights with a common factor are left out: neither would distinguish more
-        contexts.
-        """
+        """List the rules, few features first: primitive weights in the box, all placements of cuts among the scores."""
         for weights in self._weights():
             for cuts in combinations_with_replacement(_places(self.scored.points @ weights), self.n_actions - 1):
                 yield self.scored.rule_of(weights, cuts)
@@ -238,10 +230,7 @@ class OpenedEach(OpenedLinear):
         return [vectors * n_placements(len(self.contexts), self.n_actions)]
 
     def policies(self) -> Iterator[ScoringRule]:
-        """List the rules, few features first: all weights in the box, all bases that change a label.
-
-        Weights that are alike but for a shift come once.
-        """
+        """List the rules, few features first: weights in the box up to a shift, all bases that change a label."""
         vectors = feature_weights(self.scored.max_weight, self.n_actions)[1:]
         for support, chosen in self._chosen(vectors):
             weights = self._spread(support, chosen, self.n_actions)
@@ -278,8 +267,7 @@ class LinearRules(NamedClass):
     n_actions : K >= 2; where there is one score they are ordered: a higher score plays a higher action
     max_weight : weights are integers in [-max_weight, max_weight]; policies.Halfspaces has real ones
     max_features : number of features that may have a weight; None for no limit
-    thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
-        of cut points per feature; a column of contexts that holds anything but integers counts for the number of its
+    thresholds : as of trees; a column of contexts that holds anything but integers counts for the number of its
         thresholds at or below the value; one of integers needs no thresholds and counts for itself
     feature_names, action_names : used in printed rules
     scores : "one" score with a cut between each action and the next; or, for actions without an order, "each" has a

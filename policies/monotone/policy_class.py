@@ -118,8 +118,7 @@ class MonotoneRules(NamedClass):
     ----------
     n_actions : K >= 2, ordered
     directions : +1 or -1 for each feature; None is +1 for all
-    thresholds : None orders contexts by the values themselves; a number of quantile cuts per feature, "all", or one
-        list of cut points per feature, by the number of cuts below the value
+    thresholds : None orders contexts by the values themselves; others, as of trees, by the number of cuts below
     feature_names, action_names : used in printed rules
 
     """
@@ -145,8 +144,8 @@ class MonotoneRules(NamedClass):
 class OpenedMonotone(Opened):
     """Monotone rules on fixed contexts.
 
-    ``log_size`` is that of a bound on the number of labelings: the contexts fall into chains, as few as possible
-    (Dilworth), and a chain of n has C(n + K - 1, K - 1) monotone labelings; the bound is their product.
+    ``log_size`` bounds the labelings: contexts fall into chains, as few as possible (Dilworth), and a chain of n has
+    C(n + K - 1, K - 1) monotone ones.
     """
 
     capabilities = Opened.capabilities | {"search"}
@@ -165,11 +164,10 @@ class OpenedMonotone(Opened):
 
     @cached_property
     def log_size(self) -> float:  # type: ignore[override]  # computed when first asked for
-        """The log of the product over chains."""
+        """The log of the product over chains, found when it is first asked for."""
         return sum(log(comb(n + self.n_actions - 1, n)) for n in self._order.chains())
 
     def program(self, *, constrained: bool = False) -> MonotoneEncoding:
-        """Return the closure encoding; an LP suffices unless side constraints are added."""
         del constrained  # the one cost map is linear and exact
         return MonotoneEncoding(self._order, self.n_actions)
 
@@ -177,13 +175,11 @@ class OpenedMonotone(Opened):
         return "a minimum cut of the graph of contexts that must not play less than another"
 
     def search(self) -> Search:
-        """Return the exact search: a minimum cut."""
         from policies.monotone.search import MonotoneSearch  # with it numba, which takes a second to import
 
         return MonotoneSearch(self._order, self.n_actions)
 
     def near(self, asked: Within) -> Listing | None:
-        """Return the rules asked for, where the diagram of all labelings has few states."""
         return None if self._diagram is None else self._diagram.near(self.contexts, asked)
 
     @cached_property

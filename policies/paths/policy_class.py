@@ -90,8 +90,8 @@ class PathTerms(Terms):
 
         walker = Walker(terms.graph, [row.mapped(lifted) for row in asked.rows])
         own = marks([lifted(table) for table in key_tables(*asked.costs.shape)])
-        found = walker.within(lifted(asked.costs), asked.bound, own)
-        return Listing(found.totals, lambda i: terms.listed(found.terms[i]), found.complete)
+        totals, paths, complete = walker.within(lifted(asked.costs), asked.bound, own)
+        return Listing(totals, lambda i: terms.listed(paths[i]), complete)
 
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
         from policies.paths.walks import KeptPaths

@@ -41,14 +41,6 @@ MOST_TURNS = 4  # of a list, each of kernels.STEPS edges: half a second
 WORDS = "going through the policies that keep side constraints"  # in lines of progress
 
 
-class Listed(NamedTuple):
-    """Paths by total cost: totals (n,) and terms (n, depth), and whether these are all."""
-
-    totals: Floats
-    terms: Ints
-    complete: bool
-
-
 class Acts(NamedTuple):
     """Who decides what is played at a context: the action of each term (terms,), -1 of those that leave it open.
 
@@ -118,10 +110,10 @@ class Walker:
                 logs[a] = np.log(found.totals[a]) - lowest[a]
         return logs
 
-    def within(self, totals: Floats, bound: float, marks: Marks) -> Listed:
-        """Return the paths of total cost at most ``bound``, the shortest of those with one sum of ``marks`` (n_terms,).
+    def within(self, totals: Floats, bound: float, marks: Marks) -> tuple[Floats, Ints, bool]:
+        """Return totals (n,) and terms (n, depth) of the paths within a bound, by total, and whether these are all.
 
-        Some of them where they are too many.
+        Of those with one sum of ``marks`` (n_terms,) it is the shortest.
         """
         cost = self._graph.costs(totals)
         sums = PathSums(path_sums(self._graph, cost).low, np.empty(0))
@@ -131,7 +123,7 @@ class Walker:
         short = np.argsort((found.paths >= 0).sum(axis=1), kind="stable")
         chosen = short[first_of_each(found.marks[short])]
         chosen = chosen[np.argsort(found.totals[chosen], kind="stable")]
-        return Listed(found.totals[chosen], self.terms(found.paths[chosen]), complete)
+        return found.totals[chosen], self.terms(found.paths[chosen]), complete
 
     def terms(self, paths: Array) -> Ints:
         """Return the terms of the edges of paths; that of no edge costs nothing."""

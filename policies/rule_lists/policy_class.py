@@ -225,8 +225,7 @@ class RuleLists(CuttingClass):
     ----------
     n_actions : K >= 2
     max_rules : R >= 1, the most conditions of a list; beyond 3 the program and the search become large
-    thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
-        of cut points per feature; a feature that only takes 0 and 1 gives one literal
+    thresholds : number of quantile cuts per feature, "all" for one between any two values, or one list per feature
     feature_names, action_names : used in printed rules
 
     """
@@ -288,11 +287,7 @@ class OpenedRuleLists(OpenedPaths):
         return f"shortest paths over the sets of up to {self._most} of {len(self._literals)} tests"
 
     def policies(self) -> Iterator[RuleList]:
-        """List all rule lists once, short ones first.
-
-        A list tests no literal twice and does not end in a rule that plays the default; its last condition is not
-        negated, as "if l play a else b" is "if not l play b else a".
-        """
+        """List all rule lists once, short ones first; the last condition of each is not negated."""
         yield from (RuleList((), a, self._names) for a in range(self.n_actions))
         for r in range(1, self._most + 1):
             sides = [(*first, True) for first in product((True, False), repeat=r - 1)]

@@ -41,8 +41,7 @@ class DecisionTrees(CuttingClass):
     ----------
     n_actions : K >= 2
     depth : number of tests on the longest path; 0 is one action for all
-    thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
-        of cut points per feature; a feature that only takes 0 and 1 gives one literal
+    thresholds : number of quantile cuts per feature, "all" for one between any two values, or one list per feature
     max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
     min_leaf_size : every leaf holds at least this many rows of the contexts
     min_action_rows, logged_actions : every leaf holds at least ``min_action_rows`` rows of every action, by the action
@@ -82,12 +81,9 @@ class DecisionTrees(CuttingClass):
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
     def _on(self, contexts: Floats, names: Names) -> OpenedTrees:
-        if self.min_leaf_size is not None and self.min_leaf_size > len(contexts):
-            raise InputError(
-                f"min_leaf_size = {self.min_leaf_size}, but there are only {len(contexts)} rows of contexts: "
-                "no tree keeps it, not even one leaf; make it smaller"
-            )
-        self._check_logged(len(contexts))
+        if self.logged_actions is not None and len(self.logged_actions) != len(contexts):
+            n, m = len(self.logged_actions), len(contexts)
+            raise InputError(f"logged_actions lists {n} actions, but there are {m} rows of contexts")
         return OpenedTrees(self, self._literals(contexts), names, contexts)
 
     def _literals(self, contexts: Floats) -> Literals:
@@ -97,21 +93,6 @@ class DecisionTrees(CuttingClass):
         if self.limits.features_of(n_features, self.depth) == n_features:
             return literals
         return Literals.of(contexts, self.thresholds, by_feature=True)
-
-    def _check_logged(self, m: int) -> None:
-        """Raise InputError unless logged actions fit m rows of contexts, and one leaf may hold them all."""
-        if self.logged_actions is None or self.min_action_rows is None:
-            return
-        if len(self.logged_actions) != m:
-            raise InputError(
-                f"logged_actions lists {len(self.logged_actions)} actions, but there are {m} rows of contexts"
-            )
-        rows = np.bincount(self.logged_actions, minlength=self.n_actions)
-        if rows.min() < self.min_action_rows:
-            raise InputError(
-                f"min_action_rows = {self.min_action_rows}, but action {rows.argmin()} was logged in only {rows.min()} "
-                "rows: no tree keeps it, not even one leaf; make it smaller"
-            )
 
     def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> Terms:
         tests = every_test(cuts)
@@ -156,6 +137,11 @@ class OpenedTrees(Opened):
         self.n_actions = trees.n_actions
         self.group, self.contexts = literals.group, literals.contexts
         self._counts = context_counts(self.group, trees.n_actions, trees.logged_actions)
+        if self._limits.too_small(self._counts.sum(axis=0)):
+            raise InputError(
+                f"not even one leaf of all {len(contexts)} rows of contexts keeps min_leaf_size and min_action_rows; "
+                "make them smaller"
+            )
         self._every = TreesOn(literals, self.n_actions, depth, names, self._limits, self._counts)
         p = len(literals)
         self.log_size = float((2**depth - 1) * np.log(max(1, p)) + 2**depth * np.log(self.n_actions))

@@ -89,17 +89,6 @@ def test_threshold_rules_take_all_cuts() -> None:
     assert ThresholdRules(2, thresholds="all").on(values).search().value(costs) == best
 
 
-def test_a_context_alone_has_the_pattern_it_has_among_others() -> None:
-    """Contexts that arrive one by one are coded by another way than a table: on a cut, beside it, past all of them."""
-    rules = ThresholdRules(2, thresholds=[[-1.0, 0.0, 2.5], []])
-    contexts = np.array([[value, 7.0] for value in (-3.0, -1.0, -0.0, 0.0, 0.1, 2.5, 9.0)])
-    patterns = rules.patterns(contexts)
-    assert patterns.tolist() == [[count, 0] for count in (0, 0, 1, 1, 2, 2, 3)]
-    alone = [rules.patterns(context[None]) for context in contexts]
-    assert np.concatenate(alone).tolist() == patterns.tolist()
-    assert {pattern.dtype for pattern in alone} == {patterns.dtype}
-
-
 @pytest.mark.parametrize(
     "way", [lambda frame: frame, lambda frame: frame.to_numpy(), lambda frame: frame.to_dict("records")]
 )
