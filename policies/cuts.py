@@ -51,10 +51,7 @@ def cut_points(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
 
 
 def every_cut(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
-    """Return the cut points of each feature, increasing, those that leave all ``contexts`` (m, d) on one side too.
-
-    Time and memory are those of one sort a column.
-    """
+    """Return the cut points of each feature, increasing, those that leave all ``contexts`` on one side too."""
     if isinstance(thresholds, (int, str)):
         return [_cuts_of(column, thresholds) for column in contexts.T]
     if len(thresholds) != contexts.shape[1]:

@@ -148,10 +148,7 @@ def svg(graph: nx.DiGraph) -> str:
 
 
 def draw_tree(graph: nx.DiGraph, axes: Any) -> None:
-    """Draw a rooted tree on matplotlib axes: tests in white boxes, leaves coloured by their action, yes to the left.
-
-    Letters shrink where the axes are too small for the tree; ``figure`` makes a figure of the right size.
-    """
+    """Draw a rooted tree on matplotlib axes, in letters as large as fit; ``figure`` makes one of the right size."""
     _draw(_Layout(graph), axes)
 
 

@@ -39,10 +39,7 @@ class Literals:
 
     @classmethod
     def of(cls, contexts: Floats, thresholds: Thresholds, *, by_feature: bool = False) -> Literals:
-        """Return the literals on ``contexts`` (m, d), in time and memory proportional to them and to the cut points.
-
-        ``by_feature``: one for each way of splitting the contexts and each feature that makes it.
-        """
+        """Return the literals on ``contexts`` (m, d), for each feature that makes a split if ``by_feature``."""
         with_cuts = zip(contexts.T, cut_points(contexts, thresholds), strict=True)
         columns = [Column.of(f, values, cuts) for f, (values, cuts) in enumerate(with_cuts)]
         columns = [column for column in (columns if by_feature else _split_once(columns)) if len(column.cuts)]

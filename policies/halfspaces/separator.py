@@ -102,11 +102,7 @@ def rule_of(contexts: Floats, labels: Bools, names: Names) -> HalfspaceRule:
 
 
 def _rounding(contexts: Floats, weights: Floats) -> float:
-    """Return a bound on the error of any score, relative to a sum of d terms in float64 (Higham 2002, section 3.1).
-
-    Terms, sums, the decimals that weights and contexts are read from, and the cut each add half a unit in the last
-    place.
-    """
+    """Return a bound on the error of a score of d terms (Higham 2002, section 3.1), read back from decimals too."""
     largest = float((np.abs(contexts) @ np.abs(weights)).max())
     return (len(weights) + 4) * float(np.finfo(float).eps) * largest
 

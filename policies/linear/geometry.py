@@ -66,10 +66,7 @@ class Scored:
         return [sign * shifted[:, feature] for feature, sign in (column.members[0] for column in self.columns)]
 
     def rule(self, totals: Floats | Ints, labels: Ints) -> ScoringRule:
-        """Return the rule with these total weights of the columns that labels the contexts so: ``labels`` (g,).
-
-        ``totals`` are (columns,), or (columns, K) where each action has a score.
-        """
+        """Return the rule with total weights (columns,), or (columns, K), that gives the contexts ``labels`` (g,)."""
         return self.labelled(self._split(totals if np.ptp(labels) else 0 * totals), labels)
 
     def labelled(self, weights: Ints, labels: Ints) -> ScoringRule:
@@ -100,10 +97,7 @@ class ScoredColumn:
 
 
 def _columns(points: Floats) -> list[ScoredColumn]:
-    """Return the columns that are not constant, those equal up to sign and shift merged.
-
-    No rule is lost: a shift of a column moves every score, and so the cuts, by the same amount.
-    """
+    """Return the columns that are not constant, those equal up to sign and shift merged, which loses no rule."""
     found: dict[bytes, ScoredColumn] = {}
     for i, column in enumerate((points - points[0]).astype(np.int64).T):
         if column.any():

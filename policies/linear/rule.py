@@ -135,10 +135,7 @@ def points_of(contexts: Floats, steps: Steps) -> Floats:
 
 @dataclass(frozen=True)
 class Finding:
-    """A column of the card: ``lines``, each a finding with its points, of which at most one holds.
-
-    Where ``each`` is not None, the value itself, an integer, counts so many points for each 1.
-    """
+    """A column of the card: findings with points, of which one holds, or so many points for ``each`` 1 of the value."""
 
     heading: str
     lines: tuple[tuple[str, int], ...] = ()

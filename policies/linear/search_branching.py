@@ -218,8 +218,7 @@ def _extend(
 ) -> None:
     """Fill the rows of ``child``, to its span, with those of f after the next column has the weight w.
 
-    ``f[p, c]`` is the sum of the gains of the contexts of pattern p with scores of at least c, counted from the lowest
-    score; f[p, span - 1] is 0. That score is ``origin`` in ``child``.
+    ``f[p, c]`` sums the gains of pattern p at scores of at least c from the lowest, which is ``origin`` in ``child``.
     """
     child[:, :child_span] = 0.0
     for p in range(len(above)):

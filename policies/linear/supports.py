@@ -42,10 +42,7 @@ MOST_SUMMED = 10**8
 
 @dataclass(frozen=True)
 class Batch:
-    """The supports (n, s) that share a table, as columns in the order of the table's.
-
-    ``sizes`` (s,) is how many values each column has, ``places`` (P, n) which nested sums make up their prices.
-    """
+    """The supports (n, s) that share a table; ``sizes`` (s,) of columns, ``places`` (P, n) of prices in nested sums."""
 
     table: LabelTable
     sizes: tuple[int, ...]
@@ -218,10 +215,7 @@ class NestedSums:
         self._next = _nodes(self._owner, self._most)
 
     def sums(self, codes: Ints, values: Floats) -> Floats:
-        """Return the sums of the columns of ``values`` (n, k), as (k, all of them).
-
-        ``codes`` (columns, n) are the numbers of the values that contexts have in each column, from 0 up.
-        """
+        """Return the sums (k, all) of the columns of ``values`` (n, k), by the ``codes`` (columns, n) of contexts."""
         from policies.linear.template import add_nested  # with it numba, which takes a second to import
 
         has = np.ascontiguousarray((codes[self._owner] == self._value[:, None]).T.astype(float))
@@ -230,10 +224,7 @@ class NestedSums:
         return sums.reshape(len(sums), -1)
 
     def places(self, sets: Ints, sizes: Sequence[int]) -> Ints:
-        """Return where the sum of each pattern of each set of columns (n, s) is, (P, n).
-
-        Patterns, the combinations of values, count the last column fastest; the lowest value means any value.
-        """
+        """Return where the sum of each pattern of each set of columns (n, s) is, (P, n); the lowest value means any."""
         order = np.argsort(sets, axis=1)
         first = self._begin[np.take_along_axis(sets, order, axis=1)]
         places = np.empty((prod(sizes), len(sets)), dtype=np.int64)

@@ -191,10 +191,7 @@ class OpenedMonotone(Opened):
         return map(self._order.rule, self._order.labelings(self.n_actions))
 
     def draw(self, rng: np.random.Generator) -> MonotoneRule:
-        """Return a random rule: some contexts, log-uniform in number, ask for a uniform action from themselves upwards.
-
-        The largest action that is asked for is played, or action 0 where none is.
-        """
+        """Return a random rule: some contexts, log-uniform in number, ask for a uniform action from there upwards."""
         order = self._order
         g = len(order.contexts)
         labels = np.zeros(g, dtype=np.int64)

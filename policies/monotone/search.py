@@ -160,11 +160,7 @@ class MonotoneSearch(Search):
 
 
 def _arcs(tails: Ints, heads: Ints, n_nodes: int) -> tuple[Ints, Ints, Ints]:
-    """Return what leaves each node, there and back: first (nodes + 1,), to and need (2 arcs,).
-
-    The arcs of node u are first[u]..first[u + 1] - 1; ``need`` is the number of the arc, or -1 - number on the way
-    back.
-    """
+    """Return first (nodes + 1,), to and need (2 arcs,): the number of an arc, or -1 - number on the way back."""
     sources, targets = np.concatenate([tails, heads]), np.concatenate([heads, tails])
     numbers = np.arange(len(tails))
     order = np.argsort(sources, kind="stable")

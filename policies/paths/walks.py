@@ -70,10 +70,7 @@ class Walker:
         self._rows = PathRows(weights, np.array(bounds, dtype=float).reshape(len(rows), 2))
 
     def least(self, totals: Floats, acts: Acts | None = None) -> tuple[Floats, Array]:
-        """Return the least total by the action of a path in ``acts``, of all paths where it is None.
-
-        And the edges of the path that attains each.
-        """
+        """Return the least total by the action in ``acts``, of all paths for None, and the paths that attain it."""
         cost, found = self._graph.costs(totals), self._room(1 if acts is None else self._graph.n_actions)
         low = path_sums(self._graph, cost).low
         found.totals[:] = np.inf

@@ -82,10 +82,7 @@ def _all(truth: Bools, chosen: Ints) -> Bools:
 
 
 def _parts(chosen: list[Ints]) -> list[Ints]:
-    """Return, for each level, the number (combinations, 2**l) of the sub-combination that outcomes 1 pick.
-
-    Combinations are numbered through all levels.
-    """
+    """Return, for each level, the number (combinations, 2**l), through all levels, of what outcomes 1 pick."""
     number = {tuple(c): i for i, c in enumerate(c for level in chosen for c in level.tolist())}
     return [
         np.array(
@@ -99,10 +96,7 @@ def _parts(chosen: list[Ints]) -> list[Ints]:
 
 
 def _steps(p: int, chosen: Ints) -> tuple[Ints, Ints]:
-    """Return, for cells of ``chosen`` (combinations, l), the literals outside (n_l, p - l) and cells (2, n_l, p - l).
-
-    Entry [s, cell, i] is the cell of level l + 1 that also has outcome s of the i-th literal outside.
-    """
+    """Return the literals outside of each cell (n_l, p - l), and the cells with outcome 0 or 1 of these as well."""
     level = chosen.shape[1]
     rank = {c: i for i, c in enumerate(combinations(range(p), level + 1))}
     outside = np.array([[f for f in range(p) if f not in c] for c in map(set, chosen.tolist())])

@@ -101,10 +101,7 @@ class PathLeaves:
 
 
 class ConstrainedTrees(Search):
-    """The search over the trees with ``leaves`` that keep ``rows``, at most ``most`` of them; None: any number.
-
-    Raises SearchTooLargeError where there is too much to keep.
-    """
+    """The search over the trees with at most so many ``leaves`` that keep ``rows``; may raise SearchTooLargeError."""
 
     def __init__(
         self,
@@ -146,10 +143,7 @@ class ConstrainedTrees(Search):
         return least, DecisionTree(self._split(test, (fails, holds), {}), self._names)
 
     def _ask(self, rate: float | None, costs: Floats, near: Ints | None) -> Floats:
-        """Return the least totals (K,) by the action at the context of the states ``near``; (1,) of all where None.
-
-        With a ``rate`` it is -log of the summed exp(-rate * total).
-        """
+        """Return the least totals (K,) by the action at the states ``near``, or (1,); with a ``rate`` -log of sums."""
         soft = None if rate is None else 1.0
         self._leaf, everywhere = self._leaves.totals(costs if rate is None else rate * costs)
         found = np.empty(1 if near is None else len(self._leaf))

@@ -50,10 +50,7 @@ Look = Callable[[], None]
 
 
 class RootAnswer(NamedTuple):
-    """Bounds on the least cost; the second is that of a tree with ``root``, or of one leaf where it is None.
-
-    A root is the number of a line of the query, and the cut.
-    """
+    """Bounds on the least cost, and the root of a tree that attains the second: line and cut; None for one leaf."""
 
     lower: float
     upper: float
@@ -62,10 +59,7 @@ class RootAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class RootQuery:
-    """Which trees: up to a depth, of so many leaves, with the features of one row of ``below`` (n, d).
-
-    Each leaf has at least ``least`` (C,) counts.
-    """
+    """Trees up to a depth, of so many leaves with ``least`` (C,) counts, and the features of a row of ``below``."""
 
     depth: int
     leaves: int
@@ -196,10 +190,7 @@ class EveryCutSearch(Search):
         return upper
 
     def profile(self, costs: Floats, row: int) -> Floats:
-        """Return (K,): the least total cost by the action at ``row``, from one search each.
-
-        The price of the other actions is twice the range of all totals: in the unit of the costs, and no digit longer.
-        """
+        """Return (K,): one search for each action, the others dearer by twice the range of all totals."""
         price = 2.0 * (costs.max(axis=1) - costs.min(axis=1)).sum()
         profile = np.empty(costs.shape[1])
         for action in range(len(profile)):

@@ -234,10 +234,7 @@ class OpenedTrees(Opened):
                 yield DecisionTree(root, self._names)
 
     def draw(self, rng: np.random.Generator) -> DecisionTree:
-        """Return a random full tree: a path does not repeat a literal while others are left, siblings differ.
-
-        Under structure limits the depth is random too, and the first allowed tree of many is taken (or one leaf).
-        """
+        """Return a random full tree; under limits of a random depth, the first allowed of many, or one leaf."""
         tests = self._literals.tests
         if not self._limits:
             return DecisionTree(random_node(tests, self.n_actions, self._depth, rng), self._names)

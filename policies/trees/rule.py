@@ -108,10 +108,8 @@ class DecisionTree(Rule):
 
 
 def rows_of_leaves(node: Node, contexts: Floats, rows: Ints) -> Iterator[Ints]:
-    """Yield those of ``rows`` that each leaf below a node gets, "yes" before "no".
-
-    A function that calls itself from within another would keep the contexts until garbage is collected: gigabytes.
-    """
+    """Yield those of ``rows`` that each leaf below a node gets, "yes" before "no"."""
+    # Not a function within another, which would keep the contexts until garbage is collected: gigabytes.
     if isinstance(node, Leaf):
         yield rows
         return

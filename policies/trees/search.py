@@ -33,10 +33,7 @@ from policies.trees.totals import Codes, ContextCosts, Products
 
 
 class TreeSearch(Search):
-    """The recursion above on fixed contexts.
-
-    All that it works in is allocated once. Totals are filled ``by_codes`` or by products of literals.
-    """
+    """The recursion above on fixed contexts; totals are filled ``by_codes`` or by products of literals."""
 
     def __init__(self, trees: TreesOn, *, by_codes: bool = False) -> None:
         self._trees, self._by_codes = trees, by_codes and len(trees.literals) > 0
@@ -92,10 +89,9 @@ class TreeSearch(Search):
         return np.asarray(self._literals.pattern(row) if self._by_codes else self._truth[row])
 
     def _answers(self, soft: Soft, costs: Floats, pattern: Bools | None) -> Floats:
-        """Return T (n, leaves, K) of all trees, for each set of literals that are closed to a tree.
+        """Return T (n, leaves, K) for each set of literals that are closed to a tree.
 
-        The numbers are least total costs where ``soft`` is None, else -log of the summed exp(-total cost). They are for
-        the context where the literals ``pattern`` (p,) hold; without it those of all actions, and K is 1.
+        It is for the context where the literals ``pattern`` (p,) hold; without one of all actions, and K is 1.
         """
         given, n = ContextCosts(costs, self._counts), 1 if pattern is None else self._n_actions
         found = np.empty((len(self._closed), 1, n))

@@ -114,10 +114,7 @@ class Codes:
         return float(costs[:, 0].sum())
 
     def _places(self, members: Ints) -> Ints:
-        """Return where the totals of sets (n, k) of one size are among the cubes; those of the same features at once.
-
-        Of two tests of one feature the first has the lower cut, which is that of both.
-        """
+        """Return where the totals of sets (n, k) are; of two tests of a feature the lower cut is that of both."""
         features, places = self._feature[members], np.zeros(len(members), np.int64)
         kinds, kind, counts = np.unique(features, axis=0, return_inverse=True, return_counts=True)
         alike = np.split(np.argsort(kind.ravel(), kind="stable"), np.cumsum(counts)[:-1])

@@ -66,10 +66,7 @@ def paths(p: int, depth: int) -> Space:
 
 
 def sets(members: Sequence[Ints], start: Ints, depth: int, flipped: Bools, *, ends: bool) -> Space:
-    """Return the sets of tests with their outcomes, ``members`` (n, k) of each size k; where ``flipped``, turned round.
-
-    A state may be a leaf before the last level where it ``ends``.
-    """
+    """Return the sets of tests with outcomes, given ``members`` (n, k) by size; if it ``ends`` each may be a leaf."""
     n_states = [len(each) << k for k, each in enumerate(members)]
     leaves = (1 + depth + np.cumsum([0, *n_states])).tolist()
     below, state, levels = dict(enumerate(leaves)), leaves[-1], list[tuple[int, UsageBlocks]]()
@@ -92,10 +89,7 @@ def _one_leaf(state: int) -> UsageBlocks:
 
 
 def _tested(members: Ints, start: Ints, same: int, larger: int, nothing: int, flipped: Bools) -> Ints:
-    """Return the blocks (4, n) of all tests, given the first states of these sets and of those of one test more.
-
-    A test that a state holds already leaves ``nothing`` on one side.
-    """
+    """Return the blocks (4, n) of all tests; one that a state holds already leaves ``nothing`` on one side."""
     n, k = members.shape
     row, test = (each.reshape(-1, 1) for each in np.indices((n, len(flipped))))
     own, outcome = members[row[:, 0]], np.arange(1 << k)
@@ -153,11 +147,10 @@ class Meeting(NamedTuple):
 def usage_of(
     space: Space, rows: Sequence[SideConstraint], allowed: Bools, empty: Floats, most: int | None
 ) -> tuple[UsageGraph, Meeting, Ints]:
-    """Return the graph under ``rows``, whose weights are those of leaves (n_leaves, K), and of at most ``most`` leaves.
+    """Return the graph under ``rows`` of weights (n_leaves, K), of at most ``most`` leaves, its meeting, and its roots.
 
-    With it the meeting of both sides of each root, and the tests of the roots, -1 for a leaf.
-    ``allowed`` (n_leaves,) are the states that may be a leaf; ``empty`` (D, leaves) is how many trees of each height,
-    by leaves, there are on no contexts. Raises SearchTooLargeError where there is too much to keep.
+    Leaves may be at the states ``allowed`` (n_leaves,); ``empty`` (D, leaves) is how many trees of each height, by
+    leaves, there are on no contexts. Raises SearchTooLargeError where there is too much to keep.
     """
     weights, bounds = np.array([row.weights for row in rows]), np.array([(row.lower, row.upper) for row in rows])
     exponent = -np.frexp(np.abs(weights).max(axis=(1, 2), initial=0.0))[1]
@@ -201,10 +194,7 @@ def usage_of(
 
 
 def _action_classes(weights: Floats) -> tuple[Ints, Ints]:
-    """Return the first action of each class, and the class of each action, by ``weights`` (R, leaves, K).
-
-    Actions of a class weigh the same everywhere. Classes are in order of what they weigh in all, in the last row.
-    """
+    """Return the first action of each class of equal ``weights`` (R, leaves, K), and the class of each action."""
     columns = [(column + 0.0).tobytes() for column in np.moveaxis(weights, -1, 0)]  # where -0.0 is 0.0
     alike = [columns.index(column) for column in columns]
     first = sorted(set(alike), key=lambda action: (float(weights[-1, :, action].sum()), action))
@@ -221,10 +211,7 @@ def _check(n_numbers: int, n_rows: int) -> None:
 def _nodes(
     n: int, blocks: UsageBlocks, start: Ints, weights: Floats, watched: LongSearch
 ) -> tuple[Ints, Ints, Floats, Ints]:
-    """Return the nodes of the n states of a level: its blocks, how many nodes there are, their weights, the labels.
-
-    Blocks are (n, 7): state, both ranges of nodes, the first label, test; those without a pair are left out.
-    """
+    """Return the blocks (n, 7) of a level that have a pair, how many nodes there are, their weights, and the labels."""
     count = (start[blocks.fails + 1] - start[blocks.fails]) * (start[blocks.holds + 1] - start[blocks.holds])
     _check(int(count.sum()), len(weights))
     state, test, fails, holds = (each[count > 0] for each in blocks)
