@@ -19,11 +19,11 @@ CLOSE = 1.01  # how close the row is found from which on a simulated trial may e
 
 @dataclass(frozen=True)
 class Design:
-    """The world of a planned trial: rows of yes/no features, one of which decides which action is right.
+    """The law of a planned trial: rows of yes/no features, and costs of 0 or 1.
 
     The first feature is yes for the ``share`` of the people; for them action 1 costs ``effect`` less than the others,
-    for everybody else action 0 does. All other costs have the mean ``base``. Costs are 0 or 1, other features yes for
-    half of the people, and all actions equally likely.
+    for everybody else action 0 does. All other costs have the mean ``base``, other features are yes for half of the
+    people, and all actions are equally likely.
     """
 
     n_features: int
@@ -51,8 +51,7 @@ class Design:
 class Plan:
     """After how many ``rows`` (trials,), in order, each of so many simulated trials could end; inf where none did.
 
-    A trial that is looked at after n rows, for the first time, ends then with the chance that is the share of the
-    trials with at most n rows; looks before that can only add to it.
+    A trial that is looked at once, after n rows, ends with the chance that is the share of the trials with at most n.
     """
 
     rows: Floats
@@ -63,7 +62,7 @@ class Plan:
         return float(self.rows[ceil(round(power * len(self.rows), 6)) - 1])
 
     def between(self, power: float) -> tuple[float, float]:
-        """Return the 95 % interval of ``needed``, by the order of the trials: what is left to chance in them."""
+        """Return the 95 % interval of ``needed``, by the order of the trials."""
         n = len(self.rows)
         reach = 1.96 * np.sqrt(n * power * (1 - power))
         places = np.clip([np.floor(n * power - reach), np.ceil(n * power + reach)], 0, n - 1).astype(int)
@@ -84,8 +83,8 @@ def plan(
 ) -> Plan:
     """Return after how many rows simulated trials could end, see ``settled``; at 400 power is known to 4 points.
 
-    The policy class is one of the design's yes/no features and actions, with explicit cut points. A trial is given up
-    after ``most`` rows; ``tick`` is called with how many trials are over, and how many there are.
+    The policy class has explicit cut points. A trial is given up after ``most`` rows; ``tick`` is called with how many
+    trials are over, and how many there are.
     """
     real("eps", eps, "above 0 and at most 1", lambda value: 0 < value <= 1)
     check_confidence(confidence)

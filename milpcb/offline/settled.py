@@ -1,12 +1,11 @@
 """The evidence of a trial against all rivals of the best-looking policy at once, by one query a stake.
 
-The costs of two policies that play alike nearly everywhere differ little in nearly every row, so their difference is
-known long before the value of either. It is tested by betting (statement T1 of milpcb/theory/trials.md): with e_s(a) an
-unbiased estimate of the cost of action a in row s, X_s = e_s(pi(x_s)) - e_s(p(x_s)), and a stake l_s >= 0 that is known
-before the row, the product of 1 + l_s (X_s + eps) has a mean of at most 1 if pi is better than p by eps or more. Its
-logarithm is a sum over entries (context, action). So whether it is above N G / delta for all rivals pi at once, N the
-number of leaders p and G that of stakes, is one query a stake. Where one stake does not refute all, those that it
-leaves are listed, and each is refuted by any stake.
+The difference of two policies is tested by betting (statement T1 of milpcb/theory/trials.md): with e_s(a) an unbiased
+estimate of the cost of action a in row s, X_s = e_s(pi(x_s)) - e_s(p(x_s)), and a stake l_s >= 0 that is known before
+the row, the product of 1 + l_s (X_s + eps) has a mean of at most 1 if pi is better than p by eps or more. Its logarithm
+is a sum over entries (context, action). So whether it is above N G / delta for all rivals pi at once, N the number of
+leaders p and G that of stakes, is one query a stake. Where one stake does not refute all, those that it leaves are
+listed, and each is refuted by any stake.
 """
 
 from __future__ import annotations
@@ -54,11 +53,10 @@ class TrialRows(NamedTuple):
         cls, context: Ints, action: Ints, cost: Floats, chance: Floats, floor: Floats, K: int, expected: Any = None
     ) -> TrialRows:
         """Return the rows; without anything ``expected``, that is the mean cost of each action in the rows before."""
+        reach = np.ones(len(cost))
         if expected is None:
             expected = means_before(action, cost, K)
             reach = np.maximum(expected.max(axis=1), 1 - expected.min(axis=1))
-        else:
-            reach = np.ones(len(cost))
         return cls(context, action, cost, chance, floor, expected, reach)
 
     def first(self, n: int) -> TrialRows:
@@ -163,9 +161,9 @@ class Settled:
     """Whether a trial may end, and with which policy.
 
     It is ``settled`` where every rival of ``policy``, the best-looking one, is refuted: with the ``confidence``,
-    whenever one looks, no policy of the class is better by ``eps`` or more, in the unit of the outcome. The least eps
-    for which that is so, at once for all eps, is ``refuted_eps``, infinite where there is none. Else ``rivals`` are up
-    to 20 policies that are not refuted after so many ``rows``, those with the least evidence against them first.
+    whenever one looks, no policy of the class is better by ``eps`` or more, in the unit of the outcome. The least such
+    eps is ``refuted_eps``, infinite where there is none. Otherwise ``rivals`` are up to 20 policies that are not
+    refuted after so many ``rows``, those with the least evidence against them first.
     """
 
     settled: bool
@@ -201,13 +199,12 @@ def settled(
     """Return whether a trial may end: no policy is better than the best-looking one by ``eps`` or more.
 
     That holds with the ``confidence`` however often and whenever one looks, for all ``eps`` at once. Contexts and what
-    each action would cost are independent from row to row, of one law; how actions are drawn may follow from all rows
-    before.
+    each action would cost are i.i.d.; how actions are drawn may follow from all rows before. Raises InputError.
 
     Parameters
     ----------
     log_or_scores : a log with the propensities that actions were drawn with, in the order of its rows, or its scores by
-        method "ips", with treatment costs. Estimated propensities will not do, nor will weighted rows, or groups
+        method "ips", with treatment costs
     policies : a policy class that is known before the first row: with explicit cut points, or of yes/no features
     eps : in the unit of the outcome, above 0
     confidence : how likely it is that a trial never ends with a policy to which another is better by eps
@@ -215,20 +212,16 @@ def settled(
     outcome_range : the least and the greatest outcome there can be, treatment costs included
     floor : the least probability of any action on any context, known before each row: (n,), or one number. None: that
         of the log, where propensities are the same in all rows
-    expected : (n, K) what each action was expected to give in each row, by a model of earlier rows or of other data, in
+    expected : (n, K) the outcome of each action that a model of earlier rows or of other data expects in each row, in
         the order of the actions of the log or by name. None: the mean of each action in the rows before. The better it
         is, the sooner a trial ends; whatever it is, the confidence holds
-
-    Raises
-    ------
-    InputError (a log that will not do, a class that the rows decide, numbers out of range), UnknownNameError
 
     """
     log, known, charge = _read(log_or_scores, policies)
     confidence = check_confidence(confidence)
-    low, high = check_range("outcome_range", outcome_range)
     eps = real("eps", eps, "above 0 and finite, in the unit of the outcome", lambda value: value > 0)
     cost = unit_costs(log.outcome + charge, outcome_range, maximise=log.maximise)
+    width = outcome_range[1] - outcome_range[0]
     oracle = GrowingOracle(policies)
     if np.isnan(oracle.log_union):
         raise InputError("cut points, and so the number of policies, are not known before all rows are: list them")
@@ -238,37 +231,29 @@ def settled(
     if expected is not None:
         own: tuple[str, ...] = log_or_scores.actions
         table = number_array("expected", by_action("expected", expected, own))
-        if table.ndim != 2 or table.shape[1] != len(own):
+        if table.shape != known.shape:
             raise InputError(f"expected must have a column for each of the {len(own)} actions, got shape {table.shape}")
         table = table[:, matched("expected", own, log.actions)]
-        expected = np.clip(costs_within((low, high), table, maximise=log.maximise), 0.0, 1.0)
+        expected = np.clip(_costs_within(outcome_range, table, maximise=log.maximise), 0.0, 1.0)
     chance = known[np.arange(len(log)), log.action]
     lowest = _floor(floor, known, randomised=log.randomised)
     rows = TrialRows.of(context, log.action, cost, chance, lowest, len(log.actions), expected)
     found = Refutation(oracle, oracle.log_union, rows, confidence)
-    done = found.refutes(eps / (high - low))
-    rivals = () if done else tuple(islice(found.rivals(eps / (high - low)), SHOWN))
-    return Settled(done, found.policy, (high - low) * found.least(), rivals, eps, confidence, len(log))
+    done = found.refutes(eps / width)
+    rivals = () if done else tuple(islice(found.rivals(eps / width), SHOWN))
+    return Settled(done, found.policy, width * found.least(), rivals, eps, confidence, len(log))
 
 
 def _read(given: Any, policies: Any) -> tuple[Log, Floats, Floats]:
     """Return the log in the order of the class's actions, its propensities (n, K), and what treatments cost (n,)."""
     log, charge = given, np.zeros(1)
-    if isinstance(given, Scores):
-        if given.method != "ips" or np.ptp(given.weight):
-            raise InputError(
-                f"scores by method '{given.method}' are made of later rows too, or are weighted; give those of method "
-                "'ips' without weights, or the log, and what a model of earlier rows expects as expected="
-            )
+    if isinstance(given, Scores) and given.method == "ips" and not np.ptp(given.weight):
         log, charge = given.log, given.logged - given.log.outcome
-    if not isinstance(log, Log):
-        raise InputError(f"give a log, as milpcb.offline.read_log makes it, or its scores, got {type(given).__name__}")
-    if log.group is not None:
-        raise InputError("rows of one group are not independent, and this is for rows that are; keep one of each group")
-    if log.propensity is None or log.shares:
+    if not isinstance(log, Log) or log.group is not None or log.propensity is None or log.shares:
         raise InputError(
-            "settled needs the probabilities that actions were drawn with, as in read_log(..., propensity=...): with "
-            "estimated ones its confidence would not hold"
+            "settled takes a log without groups, with the probabilities that actions were drawn with, as in "
+            "read_log(..., propensity=...), or its scores by method 'ips' without weights: with estimates its "
+            "confidence would not hold; what a model of earlier rows expects is handed over as expected="
         )
     names = own_names(policies) or log.actions
     order = matched("the log", log.actions, names)
@@ -277,22 +262,18 @@ def _read(given: Any, policies: Any) -> tuple[Log, Floats, Floats]:
 
 def _floor(given: Any, known: Floats, *, randomised: bool) -> Floats:
     n = len(known)
-    if given is None:
-        if not randomised:
-            raise InputError(
-                "propensities differ from row to row; give floor=, the least that any action had on any context, known "
-                "before each row: a number, or one for each row"
-            )
-        given = known.min()
-    floor = number_array("floor", given)
+    if given is None and not randomised:
+        raise InputError(
+            "propensities differ from row to row; give floor=, the least that any action had on any context, known "
+            "before each row: a number, or one for each row"
+        )
+    floor = number_array("floor", known.min() if given is None else given)
     if floor.shape not in {(), (n,)} or not ((floor >= 0) & (floor <= 1)).all() or not floor.any():
         raise InputError(f"floor must be a number above 0 and at most 1, or {n} of them, got shape {floor.shape}")
     floor = np.array(np.broadcast_to(floor, n))
     below = np.flatnonzero((known < floor[:, None] * (1 - ROUNDING)).any(axis=1))
     if len(below):
-        raise InputError(
-            f"a propensity of row {below[0]} is below the floor of {floor[below[0]]:g}; it must be the least of all"
-        )
+        raise InputError(f"a propensity of row {below[0]} is below the floor of {floor[below[0]]:g}; lower the floor")
     return floor
 
 
@@ -305,10 +286,9 @@ def unit_costs(outcome: Floats, outcome_range: Any, *, maximise: bool) -> Floats
             f"the outcome of row {wrong[0]} is {outcome[wrong[0]]:g}, outside of outcome_range {(low, high)}; give the "
             "least and the greatest outcome there can be"
         )
-    return costs_within((low, high), outcome, maximise=maximise)
+    return _costs_within((low, high), outcome, maximise=maximise)
 
 
-def costs_within(ends: tuple[float, float], outcome: Floats, *, maximise: bool) -> Floats:
-    """Return outcomes as costs, of which the better end of a range is 0 and the other 1."""
+def _costs_within(ends: tuple[float, float], outcome: Floats, *, maximise: bool) -> Floats:
     low, high = ends
     return np.asarray((high - outcome if maximise else outcome - low) / (high - low))

@@ -172,14 +172,14 @@ OF_LIMITS: list[Case] = [
 ]
 OF_TRIALS: list[Case] = [
     *((lambda known=known: settled(log(propensity=known), STUMPS), "probabilities") for known in ("randomised", None)),
-    (lambda: settled(log(group=np.arange(N) // 2), STUMPS), "group"),
+    (lambda: settled(log(group=np.arange(N) // 2), STUMPS), "without groups"),
     (lambda: settled(log(cost=np.full(N, 3.0)), STUMPS), "outcome_range"),
-    (lambda: settled(scores(log(), "dr"), STUMPS), "later rows"),
-    (lambda: settled(scores(log(), "ips", sample_weight=np.arange(1.0, N + 1)), STUMPS), "weighted"),
+    (lambda: settled(scores(log(), "dr"), STUMPS), "method 'ips'"),
+    (lambda: settled(scores(log(), "ips", sample_weight=np.arange(1.0, N + 1)), STUMPS), "without weights"),
     (lambda: settled(log(), DecisionTrees(2, depth=1)), "cut points"),
     (lambda: settled(log(), STUMPS, 0.0), "eps"),
     (lambda: settled(log(), STUMPS, contexts=X[:9]), "9 rows"),
-    (lambda: settled(X, STUMPS), "give a log"),
+    (lambda: settled(X, STUMPS), "settled takes a log"),
     (lambda: settled(log(), STUMPS, floor=[0.1, 0.2, 0.3]), "floor"),
     (lambda: settled(log(), STUMPS, expected=X[:, :1]), "a column for each"),
 ]
