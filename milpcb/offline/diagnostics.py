@@ -1,11 +1,10 @@
 """How far the scores of a log can be trusted, in numbers and in words.
 
 *Rare, large outcomes* make means skew, and intervals and p-values of skew means do not hold. Cochran's rule (Sampling
-Techniques, 1977, section 2.15) asks for more than 25 G^2 rows, with G the skewness of what the mean is of: then a 95 %
-interval by the normal law is wrong in 6 % at most. n / G^2 is (sum x^2)^3 / (sum x^3)^2 over the n deviations x, the
-number of losses where a few equal losses are all the noise: so 25 events are asked for. What differs between two
-actions may have the events of both, and less skewness than either where they strike under both alike; so it is counted
-apart from that of a value.
+Techniques, 1977, section 2.15) asks for more than 25 G^2 rows, with G the skewness of the numbers: then a 95 % interval
+by the normal law is wrong in 6 % at most. n / G^2 is (sum x^2)^3 / (sum x^3)^2 over the n deviations x, the number of
+losses where a few equal losses are all the noise: so 25 events are asked for. Differences of two actions are less skew
+where losses strike under both alike, so their events are counted apart from those of values.
 """
 
 import warnings
@@ -36,21 +35,18 @@ class Diagnostics:
     Attributes
     ----------
     actions : K names
-    least_propensity : (K,) the least propensity of each action in the rows where it is known, before clipping
+    least_propensity : (K,) the least known propensity of each action, before clipping
     effective_size : (K,) how many rows of equal weight would be as informative as those in which the action was taken
-    clipped : how many propensities of what was done were below ``min_propensity``, and were raised to it
-    calibration : (K,) mean of 1[a = k] / propensity in the rows where the action was possible, which is 1 but for
-        chance where the propensities are right
-    calibration_error : (K,) its standard error
+    clipped, min_propensity : how many propensities of what was done were raised to the latter
+    calibration, calibration_error : (K,) mean of 1[a = k] / propensity in the rows where the action was possible, which
+        is 1 but for chance where the propensities are right; and its standard error
     constants : (K,) the value of each action where it is always played
-    calibrated : (K,) the same if every propensity of the action is multiplied by its calibration, so that they fit;
-        NaN where the log has no rows of the action somewhere
+    calibrated : (K,) the same if every propensity of the action is multiplied by its calibration; NaN where the log has
+        no rows of the action somewhere
     regression_only : whether the scores are predictions and nothing else (method "dm")
-    events : on how many events of equal size a difference between two actions rests, by its skewness; that of the two
-        actions where they are fewest. Infinite without skewness
-    value_events : the same of the value of an action
-    rows : number of rows, of groups where there are groups
-    grouped : whether rows belong together in groups
+    events, value_events : on how many events of equal size the differences between two actions rest, and the values of
+        actions, by their skewness; the least of all, infinite without skewness
+    rows, grouped : number of rows, of groups where rows belong together in groups, and whether they do
     given : whether the propensities were given, and not estimated or shares of the log
     unseen : sentences on the parts in which the log has no rows of some action, see milpcb.offline.overlap
 
@@ -175,8 +171,7 @@ def diagnose(
     """Return how far scores can be trusted.
 
     ``propensity`` (n, K) is NaN where it is not known or does not matter, ``inverse`` (n, K) is 1 / propensity where an
-    action was taken, clipped, and 0 elsewhere; ``there`` (n, K) is where the log has rows of an action, by which
-    propensities are judged. ``known`` are further fields of the result.
+    action was taken, clipped, and 0 elsewhere; ``there`` (n, K) is where the log has rows of an action.
     """
     columns = {k: Mean(inverse[:, k], weight * there[:, k]) for k in range(len(log.actions))}
     fits = estimates(columns, 0.95, log.group)
@@ -203,7 +198,7 @@ def diagnose(
 def _events(members: Ints, deviations: Floats) -> tuple[float, float]:
     """Return on how many events differences of two columns of deviations (n, K) rest, and the columns themselves.
 
-    Rows of a group, ``members`` (n,), are added up. Third moments of all differences follow from those of products.
+    Rows of a group, ``members`` (n,), are added up.
     """
     own = np.array([np.bincount(members, column) for column in deviations.T]).T
     own /= np.abs(own).max() or 1.0

@@ -53,20 +53,15 @@ def evaluate(
     Parameters
     ----------
     scores : see ``milpcb.offline.scores``
-    policy : anything with ``predict(contexts)``, or the actions (n,) that it plays, matched with those of the log by
-        name (see milpcb.data.actions); or, of a policy that draws its actions, their probabilities: a table (n, K) in
-        the order of ``scores.actions``, or by name, as a data frame or a mapping to columns or numbers. Where it has
-        ``apply(contexts)``, the number of the part that each row is in, parts are evaluated too
+    policy : anything with ``predict(contexts)``, or the actions (n,) that it plays, by name (see milpcb.data.actions);
+        or, of a policy that draws its actions, their probabilities: (n, K) in the order of ``scores.actions``, or by
+        name. Where it has ``apply(contexts)``, the number of the part that each row is in, parts are evaluated too
     contexts : (n, d) what the policy reads; None: the features of the log
     interval : "normal"; "adaptive" for the log of a learner, whose rows are in their order, and a policy that was fixed
         by earlier rows or none: scores are then made anew, by earlier rows alone
     level : how often an interval covers the truth
     reference : what gains are over, see ``best_reference``; None: the best constant
     in_sample : True where the policy was chosen on these rows; the result is marked
-
-    Raises
-    ------
-    InputError, UnknownNameError (interval, names of actions)
 
     """
     check_scores(scores)
@@ -123,9 +118,9 @@ def _got(table: Floats, assigned: Ints | Floats) -> Floats:
 
 
 def _known(scores: Scores, assigned: Ints | Floats, parts: Ints) -> tuple[Bools, Bools, Bools]:
-    """Return the rows (n,) in which the log shows what the policy gives, over all parts, and in its own part.
+    """Return the rows (n,) in which the log shows the value of the policy, over all parts and in its own part.
 
-    And the actions (K,) of which it shows in all rows what they give.
+    Also the actions (K,) whose values it shows in all rows.
     """
     seen: Bools = np.ones(len(assigned), dtype=bool)
     constants: Bools = np.ones(len(scores.actions), dtype=bool)
@@ -147,10 +142,7 @@ def _means(
     reference: Reference,
     known: tuple[Bools, Bools, Bools],
 ) -> dict[Any, Mean]:
-    """Return every mean that an evaluation reports, by what it is; ``inside`` has the rows of each part.
-
-    ``own`` (n,) is what the policy gets in each row; ``known`` is as in ``_known``.
-    """
+    """Return every mean of an evaluation by its name; ``inside`` has the rows of each part, ``own`` (n,) the scores."""
     table, weight, sign = scores.table, scores.weight, scores.sign
     other, every = reference.played(table), bool(known[0].all())
     means: dict[Any, Mean] = {

@@ -28,26 +28,21 @@ class LeafValue:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Worth of a policy. A value that no rows show is NaN with an interval of NaN, see milpcb.offline.overlap.
+    """Worth of a policy; a value that no rows show is NaN. Gains are positive where the policy is better.
 
     Attributes
     ----------
     value : of the policy, in the unit and sign of the log
     constants : by name of action, the value of always playing it
     best_constant : the name of the constant that looks best, allowed or not, of those that are known if there are any
-    reference : the best allowed way that does not look at people: the best constant where there are no constraints
-    reference_value : what it gives
-    gain_over : by name of action, how much better the policy is than always playing it; positive is better, for rewards
-        and for costs
-    gain : how much better the policy is than the reference; its ends go over every lottery that may be the best, so
-        that they cover the gain over whichever is best in truth
-    logged : the value of what was done
-    gain_over_logged : how much better the policy is than what was done
+    reference, reference_value : the best allowed way that does not look at people, and its value
+    gain_over : by name of action, the gain over always playing it
+    gain : over the reference, with ends that hold for whichever lottery is the best in truth
+    logged, gain_over_logged : the value of what was done, and the gain over it
     leaves : the parts of the policy in which there are rows; () where the policy has no parts
     interval, level : kind of the intervals, and how often each holds
     maximise : whether a larger value is better
-    in_sample : whether the policy was chosen on these rows: its own intervals, those of its parts and of its gains then
-        do not hold (those of the constants and of what was done do)
+    in_sample : whether the policy was chosen on these rows: its intervals, and those of its gains, then do not hold
 
     """
 
@@ -70,7 +65,7 @@ class Evaluation:
     def of(
         cls, found: Mapping[Any, IntervalEstimate], names: tuple[str, ...], best: int, parts: Any, **how: Any
     ) -> Evaluation:
-        """Return the answers that were ``found`` by question, for the K ``names`` of actions, of which one is ``best``.
+        """Return the estimates that were ``found``, for the K ``names`` of actions, of which one is ``best``.
 
         ``parts`` are of each part of the policy its number, its action and its share; ``how`` are further fields.
         """
@@ -119,9 +114,8 @@ def over_best(
     """Return the gain over the reference, with ends for that over the lottery that is best in truth.
 
     The gain over the best lottery is the least of those over any one. So the least lower end of ``each`` is too high
-    only if that over the best is. Every upper end is one for the least gain, but the one that is chosen for looking
-    best is too low too often: the estimated gain over it is the least of all. The least of ends that hold ``at_once``
-    (Bonferroni) is not.
+    only if that over the best is. Every upper end is one for the least gain; the least of them must hold ``at_once``
+    (Bonferroni).
     """
     lower, upper = min(one.lower for one in each.values()), min(one.upper for one in at_once.values())
     return replace(gain, lower=min(gain.lower, lower), upper=max(gain.value, upper))

@@ -28,18 +28,16 @@ class Log:
 
     Attributes
     ----------
-    features : (n, d) table for the models of outcome and propensity: an array or a data frame, in the order of the rows
+    features : (n, d) table for the models of outcome and propensity: an array or a data frame
     action : (n,) numbers 0..K-1
     outcome : (n,) in the caller's own unit
-    maximise : True where the outcome is a reward, False where it is a cost
+    maximise : whether the outcome is a reward, not a cost
     actions : K names
-    propensity : (n, K) probability of each action, NaN where it is not known; None: to be estimated from the log
-    randomised : whether the propensities are the same in every row, as in a randomised trial
+    propensity : (n, K) probability of each action, NaN where it is not known; None: to be estimated
+    randomised : whether the propensities are the same in every row
     shares : whether these are the shares of the log itself, so that weights of rows move them
-    group : (n,) number of the group of each row: rows of one group belong together (visits of one patient); None where
-        every row stands for itself
-    values : the columns (n,) of the features by name, with strings as such, where ``features`` has only their codes;
-        None where ``features`` has them
+    group : (n,) number of the group of each row; None where every row stands for itself
+    values : the columns (n,) of the features by name, where ``features`` has only codes of strings; else None
 
     """
 
@@ -59,7 +57,7 @@ class Log:
 
     @property
     def members(self) -> Ints:
-        """(n,) number of the group of each row, 0, 1, ... without gaps; each row its own where there are no groups."""
+        """(n,) number of the group of each row, 0, 1, ... without gaps; its own number where there are no groups."""
         if self.group is None:
             return np.arange(len(self))
         return np.asarray(np.unique(self.group, return_inverse=True)[1], dtype=np.int64)
@@ -102,27 +100,18 @@ def read_log(
     actions: Sequence[Any] | None = None,
     group: Any = None,
 ) -> Log:
-    """Return a checked log.
+    """Return a checked log; an InputError names the row, action or option that is wrong.
 
     Parameters
     ----------
-    features : (n, d) array or data frame, whatever the models of ``scores`` can read; the default models take
-        numbers, strings by their place in the alphabet, and missing ones
+    features : (n, d) array or data frame, whatever the models of ``scores`` can read
     action : (n,) what was done: names or numbers, see milpcb.data.actions
     reward, cost : (n,) what came of it; give one of the two, in any unit
-    propensity : with which probability it was done. None: estimated from the log. "randomised": the same for every
-        row, and estimated by the shares of the log. (K,): the same for every row, in the order of ``actions``. (n,): of
-        the logged action of each row. (n, K): of every action; where the sum of a row is 1 but for rounding to the
-        digits given, it is divided by it
+    propensity : with which probability it was done. None: estimated from the log. "randomised": by its shares. (K,): in
+        every row, in the order of ``actions``. (n,): of the logged action. (n, K): of every action, with sums of 1
     actions : the K names in order; None takes the distinct ones of ``action``, sorted
-    group : (n,) which rows belong together, such as the number of a patient who came several times, numbers or names.
-        Groups are taken to be independent, the rows of one are not: folds, standard errors, resamples and rows kept
-        aside go by groups. None: every row stands for itself
-
-    Raises
-    ------
-    InputError, one line: which row has a missing outcome, a propensity outside (0, 1] or a sum that is not 1; an action
-    never taken; one action only; tables that differ in length
+    group : (n,) number or name of the group of each row, such as a patient who came several times. Groups are taken to
+        be independent, the rows of one are not: folds, standard errors, resamples and rows kept aside go by groups
 
     """
     if (reward is None) == (cost is None):
@@ -141,10 +130,7 @@ def read_log(
 
 
 def _groups(values: Any, n: int) -> Ints | None:
-    """Return the number of the group (n,) of each row; raises InputError on another length, missing ones, or one group.
-
-    Values are compared as they print, so 1 and 1.0 are one group, as they are one action.
-    """
+    """Return the number of the group (n,) of each row; 1 and 1.0 are one group, as they are one action."""
     if values is None:
         return None
     array = np.asarray(values)
@@ -180,12 +166,10 @@ def _outcome(name: str, values: Any) -> Floats:
     outcome = number_array(name, values)
     if outcome.ndim != 1 or not outcome.size:
         raise InputError(f"{name} must be one number a row, got shape {outcome.shape}")
-    if not np.isfinite(outcome).all():
-        row = int(np.flatnonzero(~np.isfinite(outcome))[0])
-        raise InputError(f"{name}[{row}] is {outcome[row]}; leave out rows whose outcome is missing or infinite")
-    if np.abs(outcome).max() > LARGEST:
-        row = int(np.abs(outcome).argmax())
-        raise InputError(f"{name}[{row}] is {outcome[row]:g}, beyond {LARGEST:g}; give it in a larger unit")
+    wrong = np.flatnonzero(~(np.abs(outcome) <= LARGEST))
+    if len(wrong):
+        found = f"{name}[{wrong[0]}] is {outcome[wrong[0]]:g}"
+        raise InputError(f"{found}; leave out rows whose outcome is missing, infinite or beyond {LARGEST:g}")
     return outcome
 
 
@@ -205,10 +189,7 @@ def _actions(values: Any, given: Sequence[Any] | None) -> tuple[Ints, tuple[str,
 
 
 def action_names(done: Sequence[Any], given: Sequence[Any] | None = None) -> tuple[str, ...]:
-    """Return the names of the actions: those ``given``, else those of what was ``done``, sorted.
-
-    Raises InputError where there is one only, or a name is there twice.
-    """
+    """Return the names of the actions: those ``given``, else those of what was ``done``, sorted; raises InputError."""
     check_levels(done)
     names = tuple(map(action_name, sorted(set(done), key=_order) if given is None else given))
     names = tuple(dict.fromkeys(names)) if given is None else names
@@ -267,8 +248,7 @@ def chances(what: str, table: Any, actions: Sequence[str], n: int) -> Floats:
 def divided(full: Floats, first: int = 0, what: str = "propensities") -> Floats:
     """Return propensities (n, K) that add up to 1 in each row: what rounding left over is divided out.
 
-    Raises InputError on a row, counted from ``first``, whose propensities are not all in [0, 1], or whose sum is
-    further from 1 than the digits explain that the table has.
+    Raises InputError on a row, counted from ``first``, whose sum is further from 1 than its digits explain.
     """
     sums, inside = full.sum(axis=1), ((full >= 0) & (full <= 1)).all(axis=1)
     off = np.abs(sums - 1)
@@ -285,7 +265,7 @@ def divided(full: Floats, first: int = 0, what: str = "propensities") -> Floats:
 def _rounding(full: Floats) -> Floats:
     """Return how far a sum (n,) may be off: by half a unit of the last digit of each number, 0 where digits are many.
 
-    All numbers have as many digits as the one with most of them, at least three: behind the point, or behind its zeros.
+    All numbers have as many digits as the one with most of them, behind the point, or behind its zeros.
     """
     zeros = np.minimum(np.floor(np.log10(np.maximum(full, 1e-12))) + 1, 0.0)  # -1 for 0.05
     found = np.zeros(len(full))
@@ -307,10 +287,6 @@ def kept_aside(log: Log, share: float, seed: int = 0) -> Bools:
     log : see ``read_log``; rows of a group stay together
     share : strictly between 0 and 1
     seed : of the draw
-
-    Raises
-    ------
-    InputError : another share; an action that would be missing in one of the two parts
 
     """
     check_log(log)

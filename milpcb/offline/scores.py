@@ -5,9 +5,8 @@ The score of action k in row j, with a_j what was done, y_j the outcome and e_j 
     Gamma_j(k) = m_j(k) + 1[a_j = k] / e_j * (y_j - m_j(k))
 
 The methods differ in m: 0 ("ips", Horvitz and Thompson 1952); the self-normalised mean of the action, sum(y / e) /
-sum(1 / e) over its rows ("snips": of a constant policy it is the Hajek mean, and the spread of the entries is that of
-the ratio); a cross-fitted regression ("dr", Robins, Rotnitzky and Zhao 1994). "dm" is the regression without the second
-summand.
+sum(1 / e) over its rows ("snips": the Hajek mean); a cross-fitted regression ("dr", Robins, Rotnitzky and Zhao 1994).
+"dm" is the regression without the second summand.
 """
 
 from __future__ import annotations
@@ -38,11 +37,10 @@ class Scores:
 
     Attributes
     ----------
-    table : (n, K); entry (j, k) estimates the outcome of action k in row j, less (rewards) or plus (costs) what the
-        treatment costs
+    table : (n, K) the scores, treatment cost included
     log : the log
     method : "dr", "ips", "snips" or "dm"
-    weight : (n,) weight of each row in every mean, 1 where none was given
+    weight : (n,) weight of each row in every mean
     fold : (n,) number of the fold of cross-fitting that each row is in
     regression : (n, K) the m of the formula above, treatment cost included
     charge : (n, K) what the treatment cost adds to outcomes, below 0 for rewards
@@ -90,7 +88,7 @@ class Scores:
 
     @property
     def best_action(self) -> int:
-        """The action 0..K-1 that is best where it is always played, of those with rows everywhere if there are any."""
+        """The action that is best where it is always played, of those with rows everywhere if there are any."""
         values = self.weight @ self.gains
         known = np.ones(len(values), dtype=bool) if self.unseen is None else ~self.unseen.any(axis=0)
         return int(np.where(known | ~known.any(), values, -np.inf).argmax())
@@ -105,7 +103,7 @@ class Scores:
         return estimates({0: Mean(numbers, self.weight)}, level, self.log.group)[0]
 
     def columns(self, actions: Sequence[str]) -> Ints:
-        """Return the columns (K,) of the table that belong to ``actions``, by name; raises InputError on others."""
+        """Return the columns (K,) of the table that belong to ``actions``, by name; raises InputError."""
         return matched("the scores", self.actions, actions or self.actions)
 
     def by(self, actions: Sequence[str]) -> Scores:
@@ -145,32 +143,26 @@ def scores(
 ) -> Scores:
     """Return the scores of a log, cross-fitted: no model predicts a row that it has seen.
 
+    Raises InputError, and ExtraMissingError where scikit-learn is not installed.
+
     Parameters
     ----------
     log : see ``read_log``
-    method : "dr" (doubly robust: regression plus weighted residual), "ips" (inverse propensity), "snips" (the same,
-        self-normalised per action) or "dm" (regression alone)
+    method : "dr", "ips", "snips" or "dm", see milpcb/offline/README.md
     model_outcome : scikit-learn regressor, or a classifier where outcomes are 0 and 1, fitted once per action and fold;
         None: histogram gradient boosting, or the mean of each action where the log is a small randomised trial
     model_propensity : scikit-learn classifier, used where the log has no propensities; None: histogram gradient
         boosting
     cv : number of folds, >= 2, each with rows of every action; or the number of the fold of each row (n,)
     seed : of the folds and of the default models
-    min_propensity : smaller propensities are raised to it, and counted; those of a randomised trial are left as they
-        are, as its rare actions have no rare rows
+    min_propensity : smaller propensities are raised to it, and counted, but not in a randomised trial
     treatment_cost : what an action costs beside its outcome, in the unit of the outcome: (K,), (n, K), or a mapping
         from names of actions to numbers or columns (n,), 0 for those not named
     sample_weight : (n,) weights of the rows, none negative: in every mean, in the shares of a randomised trial and in
-        the Hajek means of "snips". Folds and models do not see them, so only where there are no models (ips and snips
-        with propensities given or "randomised") is a weight of 2 the same as the row twice
-    overlap : "required": no policy may play an action where the log has no rows of it, see milpcb.offline.overlap; or
-        "ignore": what it would give there is assumed to be what the method makes of rows elsewhere
+        the means of "snips", but not in folds and models
+    overlap : "required": no policy may play an action where the log has no rows of it; "ignore": its score there is
+        what the method makes of rows elsewhere
     progress : called as ``progress(done, total)`` after every fold of the regression
-
-    Raises
-    ------
-    InputError (method, options, tables that do not fit the log, models that cannot take the features),
-    ExtraMissingError (scikit-learn is not installed)
 
     """
     check_log(log)
