@@ -1,4 +1,4 @@
-"""Stability of the best policy: how much of it comes back on other rows, and how many others are about as good."""
+"""Stability of the best policy: how much of it comes back on other rows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -10,17 +10,15 @@ import numpy as np
 
 from milpcb.constraints import Constraint
 from milpcb.core.checks import whole
-from milpcb.core.decimals import fixed, percent
+from milpcb.core.decimals import percent
 from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress, affordable
 from milpcb.offline.cross_fitting import held_out
 from milpcb.offline.intervals import IntervalEstimate, drawn_again
 from milpcb.offline.question import Question, asked_about, with_options
 from milpcb.offline.scores import Scores
-from milpcb.oracles.base import Oracle
 from milpcb.protocols import FoundPolicy, Policy, PolicyClass
 from milpcb.rng import child
-from milpcb.types import Ints
 
 FEW = 20  # resamples that are made however long each is
 
@@ -43,9 +41,6 @@ class Stability:
     policy : the best one on all rows, or the one that was asked about
     agreement : (0..1) mean share of the rows that the best policy of a resample treats alike
     tests : by test of ``policy``, as drawn, in how many (0..1) of the resamples the best policy has it
-    leaves : by part of ``policy``, the mean share (0..1) of its rows that get its action from the best of a resample
-    near_best : how many labelings of the class are within one standard error of the best; None where they are too many
-        to list
     by_depth : the best policy of each depth up to that of the class; () for classes without one
     resamples : as many as were made
 
@@ -54,24 +49,16 @@ class Stability:
     policy: FoundPolicy
     agreement: float
     tests: dict[str, float]
-    leaves: tuple[float, ...]
-    near_best: int | None
     by_depth: tuple[DepthValue, ...]
     resamples: int
 
     def words(self) -> list[str]:
         """Return the findings, a sentence each."""
         agreement = percent(self.agreement, 0)
-        found = [f"The best rules of resamples treat {agreement} of the rows, on average, as this rule does."]
-        found += [f"Of these rules, {percent(share, 0)} have the test '{test}'." for test, share in self.tests.items()]
-        if self.near_best == 1:
-            found.append("No other rule is within one standard error of the best, unless it treats these rows alike.")
-        elif self.near_best is not None:
-            near = (
-                f"{fixed(self.near_best, 0)} rules, the best one among them, are within one standard error of the best"
-            )
-            found.append(f"{near}; no two of them treat all of these rows alike.")
-        return found
+        return [
+            f"The best rules of resamples treat {agreement} of the rows, on average, as this rule does.",
+            *(f"Of these rules, {percent(share, 0)} have the test '{test}'." for test, share in self.tests.items()),
+        ]
 
 
 def stability(
@@ -88,9 +75,7 @@ def stability(
 ) -> Stability:
     """Return how stable the best policy is: one query for each resample of the rows.
 
-    A resample counts what was seen of each row as often as it is drawn. The constraints stay on the rows of the log as
-    they are: who is there is known, what each action gives them is what is estimated. So every policy of a resample
-    keeps them where the policy does.
+    A resample counts the scores of each row as often as it is drawn; constraints stay on the rows of the log.
 
     Parameters
     ----------
@@ -98,13 +83,8 @@ def stability(
     scores : see ``milpcb.offline.scores``
     resamples : how often the rows, or the groups of rows, are drawn again, with replacement; 20 where that takes long
     seed : of the resamples
-    policy : the one that is looked at, where it is known already, as of several that are best; it reads ``contexts``.
-        None: it is searched for
+    policy : the one that is looked at, which reads ``contexts``; None: it is searched for
     progress : called as ``progress(done, total)`` after every search of the whole class
-
-    Raises
-    ------
-    InputError
 
     """
     question, scores = asked_about(policies, contexts, scores, constraints, kind, policy)
@@ -121,44 +101,28 @@ def stability(
         if progress is not None:
             progress(next(counter), total)
 
-    near_best = _near_best(question.oracle, scores, played)  # first: it takes longer or shorter than a search
-    alike, tests = np.zeros(n), []
+    alike, tests = [], []
     for _ in range(times):
         other = question.best(costs * drawn_again(rng, scores.log.members)[:, None]).policy
-        alike += np.asarray(other.predict(contexts)) == played
+        alike.append(np.mean(np.asarray(other.predict(contexts)) == played))
         tests.append(_tests(other))
         searched()
-    alike /= times
     question.close()  # of a million rows it takes a gigabyte, and so does each of those below
-    parts = np.asarray(policy.apply(contexts)) if hasattr(policy, "apply") else np.zeros(n, dtype=np.int64)
     return Stability(
         policy=policy,
-        agreement=float(alike.mean()),
+        agreement=float(np.mean(alike)),
         tests={test: float(np.mean([test in found for found in tests])) for test in _tests(policy)},
-        leaves=tuple(float(alike[parts == part].mean()) for part in np.unique(parts)),
-        near_best=near_best,
         by_depth=tuple(_by_depth(question, scores, depth, searched)),
         resamples=times,
     )
 
 
 def _tests(policy: Policy) -> list[str]:
-    """Return the tests of a rule as its drawing shows them, in their order, each once; none where it has no drawing."""
+    """Return the tests of a rule as its drawing shows them, each once; none where it has no drawing."""
     if not hasattr(policy, "graph"):
         return []
     graph = policy.graph()
     return list(dict.fromkeys(label for node, label in graph.nodes(data="label") if graph.out_degree(node)))
-
-
-def _near_best(oracle: Oracle, scores: Scores, played: Ints) -> int | None:
-    """Return how many labelings are within the standard error of the value of the best, which plays ``played`` (n,)."""
-    error = _estimate(scores, played).standard_error
-    near = oracle.near_best(scores.costs, float(error * scores.weight.sum()))
-    return near.count if near.listed and near.exact else None
-
-
-def _estimate(scores: Scores, played: Ints) -> IntervalEstimate:
-    return scores.mean(scores.table[np.arange(len(played)), played])
 
 
 def _by_depth(question: Question, scores: Scores, deepest: int, searched: Callable[[], None]) -> Iterator[DepthValue]:
@@ -169,4 +133,4 @@ def _by_depth(question: Question, scores: Scores, deepest: int, searched: Callab
             policy = shallow.best(scores.costs).policy
             after()
             played = held_out(shallow.oracle, question.contexts, scores.costs, scores.fold, after)
-            yield DepthValue(depth, policy, _estimate(scores, played))
+            yield DepthValue(depth, policy, scores.mean(scores.table[np.arange(len(played)), played]))

@@ -1,17 +1,13 @@
-"""Stability by hand: resamples of the rows under constraints and by groups, lists of labelings, and depths."""
-
-from dataclasses import replace
+"""Stability by hand: resamples of the rows under constraints and by groups, and depths."""
 
 import numpy as np
 import pytest
 
 from milpcb.constraints import never, share_at_most
 from milpcb.offline import evaluate, read_log, scores, stability
-from milpcb.offline.stability import Stability
-from milpcb.oracles import Oracle
 from milpcb.rng import child
 from policies import DecisionTrees, ThresholdRules
-from tests.offline.cases import best, labelings, learnt_elsewhere
+from tests.offline.cases import best, learnt_elsewhere
 
 N = 90
 TREES = DecisionTrees(2, depth=2)
@@ -36,7 +32,7 @@ def table():
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("constraints", [[], [BUDGET]], ids=["free", "a budget"])
 def test_resamples_are_refits_on_rows_drawn_again(constraints, size):
-    """Agreement, tests and leaves are shares of what a refit on each resample gives; groups are drawn whole."""
+    """Agreement and tests are shares of what a refit on each resample gives; groups are drawn whole."""
     table = drawn(None if size == 1 else np.arange(N) // size)
     X, n = table.log.features, N // size
     found = stability(TREES, X, table, resamples=9, seed=4, constraints=constraints)
@@ -48,8 +44,6 @@ def test_resamples_are_refits_on_rows_drawn_again(constraints, size):
     alike = np.array([other.predict(X) == policy.predict(X) for other in again])
     assert str(found.policy) == str(policy)
     assert found.agreement == pytest.approx(alike.mean())
-    parts = policy.apply(X)
-    assert found.leaves == pytest.approx([alike[:, parts == part].mean() for part in range(len(found.leaves))])
     shares = {test: np.mean([test in str(other) for other in again]) for test in found.tests}
     assert found.tests == pytest.approx(shares)
     assert found.tests[f"x{policy.root.feature} = 0"] == max(found.tests.values())
@@ -58,27 +52,11 @@ def test_resamples_are_refits_on_rows_drawn_again(constraints, size):
         assert max(rule.predict(X).mean() for rule in rules) <= 0.4
 
 
-def test_policies_near_the_best_are_counted_before_searches_are(table, monkeypatch):
-    """The time left is told by searches alone, folds and depths among them: the count takes longer or shorter."""
-    began, done, near_best = [], [], Oracle.near_best
-    monkeypatch.setattr(Oracle, "near_best", lambda *asked: began.append(len(done)) or near_best(*asked))
+def test_searches_are_told(table):
+    """One for each resample, and one for the whole depth and each of its folds."""
+    done = []
     stability(TREES, table.log.features, table, resamples=3, progress=lambda *now: done.append(now))
-    assert began == [0]
     assert done == [(i + 1, 3 + 6) for i in range(3 + 6)]
-
-
-def test_policies_near_the_best_are_counted(table):
-    """Labelings whose value is less than the standard error of the best below it, of those that keep constraints."""
-    X = table.log.features
-    for constraints in ([], [BUDGET]):
-        labels = labelings(TREES, X, constraints)
-        values = table.table[np.arange(N), labels].mean(axis=1)
-        error = evaluate(table, labels[values.argmax()]).value.standard_error
-        found = stability(TREES, X, table, resamples=1, constraints=constraints)
-        assert found.near_best == (values >= values.max() - error).sum() > 1
-    assert stability(ThresholdRules(2), X, table, resamples=1).by_depth == ()
-    free, deep, deeper = (stability(DecisionTrees(2, depth), X, table, resamples=1).near_best for depth in (2, 3, 7))
-    assert deep == deeper >= free  # three columns of 0 and 1 have no further labelings
 
 
 def test_each_depth_has_a_held_out_value(table):
@@ -102,17 +80,8 @@ def test_depths_that_cannot_keep_the_constraints_are_left_out(table):
 
 
 def test_words_name_the_tests(table):
-    """One sentence for the whole, one for each test, one for those near the best."""
+    """One sentence for the whole, one for each test; threshold rules have no depths."""
     found = stability(DecisionTrees(2, depth=1), table.log.features, table, resamples=4)
-    assert "have the test 'x0 = 0'." in " ".join(found.words())
-    assert found.words()[-1].startswith("No other rule is within one standard error")
-    found = stability(TREES, table.log.features, table, resamples=1)
-    assert found.words()[-1].startswith(f"{found.near_best} rules, the best one among them, are within one ")
-
-
-def test_words_about_near_policies_need_their_number():
-    """Nothing is said where they are too many to list."""
-    found = Stability(None, 0.9, {}, (), None, (), 20)
-    assert len(found.words()) == 1
-    assert replace(found, near_best=1).words()[1].startswith("No other rule is within one standard error")
-    assert replace(found, near_best=3).words()[1].startswith("3 rules, the best one among them, are within one")
+    assert [line[:9] for line in found.words()] == ["The best ", "Of these "]
+    assert "have the test 'x0 = 0'." in found.words()[1]
+    assert stability(ThresholdRules(2), table.log.features, table, resamples=1).by_depth == ()
