@@ -15,17 +15,13 @@ from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number, percent
 from milpcb.offline.band import Bounds, Claim, Progress, affordable, band, sampled_rows
 from milpcb.offline.cross_fitting import Learning
-from milpcb.offline.evaluate import evaluate
-from milpcb.offline.evaluation import Evaluation
 from milpcb.offline.intervals import IntervalEstimate
-from milpcb.offline.log import kept_aside, take_rows
 from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
 from milpcb.offline.question import Best, Question, asked_about
 from milpcb.offline.reference import Reference, best_reference
 from milpcb.offline.scores import Scores
-from milpcb.protocols import FoundPolicy, Opened, Policy, PolicyClass
+from milpcb.protocols import FoundPolicy, Opened, PolicyClass
 from milpcb.rng import child
-from milpcb.types import Bools
 
 SMALL = 0.1  # standard deviations of the outcome: a gain that is called small where no amount is given
 
@@ -36,14 +32,13 @@ class Inference:
 
     Attributes
     ----------
-    policy : the best policy on all rows, or on those that are not kept aside
+    policy : the best policy on the rows, or the one that was asked about
     gain : how much better it looks than ``reference``: too good, as it was chosen for it
     reference : the best allowed way that does not look at people; every gain here is over this one
     band : bounds that hold for every policy of the class at once, so for the chosen one
     value : of ``policy``, with the band's ends: they hold although it was chosen on these rows
     most : no policy of the class gains more than this over ``reference``
     cross_fitted : the gain of learning on all folds but one, with its p-value; not that of ``policy``
-    held_out : value of ``policy`` on the rows kept aside; None where none are
     state : "target", "alike" or "early", see ``milpcb.offline.State``
     small : the gain up to which differences between people are called small, in the unit of the outcome
     level : how often each claim holds
@@ -60,7 +55,6 @@ class Inference:
     value: IntervalEstimate
     most: float
     cross_fitted: Claim
-    held_out: Evaluation | None
     state: State
     small: float
     level: float
@@ -132,7 +126,6 @@ def inference(
     seed: int = 0,
     kind: str = "search",
     constraints: Sequence[Constraint] = (),
-    holdout: float = 0.0,
     small: float | None = None,
     policy: FoundPolicy | None = None,
     progress: Progress | None = None,
@@ -146,8 +139,7 @@ def inference(
     draws : of the band, 2 queries each and 3 for every lottery compared with; at least 19 at 95 %. Fewer are made where
         queries are long
     level : how often each claim holds
-    seed : of the resamples, and of the rows kept aside
-    holdout : share (0..1) of the rows, or of the groups, that the policy is not learnt from, but evaluated on
+    seed : of the resamples
     small : the gain that is not worth treating people differently for, in the unit of the outcome; None: a tenth of the
         standard deviation of the outcomes
     policy : the one that claims are of, which reads ``contexts``; None: it is searched for
@@ -165,10 +157,8 @@ def inference(
     weight, outcome = scores.weight / scores.weight.sum(), scores.log.outcome
     limit = SMALL * float(np.sqrt(weight @ np.square(outcome - weight @ outcome)))
     limit = limit if small is None else real("small", small, "not negative", lambda value: value >= 0)
-    part = real("holdout", holdout, "a share of the rows below 1; 0 for none", lambda value: 0 <= value < 1)
-    aside = kept_aside(scores.log, part, seed) if part else np.zeros(len(weight), dtype=bool)
     reference = best_reference(scores, question.constraints)
-    found: FoundPolicy = policy or _best_seen(question, scores, ~aside)
+    found: FoundPolicy = policy or _best_seen(question, scores)
     rng = child(seed, "offline", "band")
     sampled = sampled_rows(question, scores.log.group, rng)
     chosen = np.asarray(found.predict(contexts))
@@ -189,7 +179,6 @@ def inference(
         value=IntervalEstimate(own.value, own.standard_error, *bounds.value),
         most=bounds.most,
         cross_fitted=crossed,
-        held_out=_on_rows(scores, found, contexts, aside, reference, share) if part else None,
         state=state_of(crossed, bounds, reference, level=share, small=limit, enough=enough and fits),
         small=limit,
         level=share,
@@ -199,27 +188,16 @@ def inference(
     )
 
 
-def _best_seen(question: Question, scores: Scores, learnt: Bools) -> FoundPolicy:
-    """Return the best policy on the rows that are ``learnt`` from (n,)."""
-    counts, expected = rows_of_actions(scores.log, learnt * counted(scores.log, scores.weight))
-    costs = scores.costs * learnt[:, None]
+def _best_seen(question: Question, scores: Scores) -> FoundPolicy:
+    counts, expected = rows_of_actions(scores.log, counted(scores.log, scores.weight))
 
     def search(rules: list[LabelConstraint]) -> Best:
         under = replace(question, constraints=(*question.constraints, *rules)) if rules else question
-        return under.best(costs)
+        return under.best(scores.costs)
 
     if scores.overlap == "ignore":
         return search([]).policy
     return seen_everywhere(search, question.contexts, counts, expected, None).policy
-
-
-def _on_rows(
-    scores: Scores, policy: Policy, contexts: Any, aside: Bools, reference: Reference, level: float
-) -> Evaluation:
-    rows = np.flatnonzero(aside)
-    here = take_rows(contexts, rows)
-    played = policy if hasattr(policy, "predict_names") else [scores.actions[k] for k in policy.predict(here).tolist()]
-    return evaluate(scores.take(rows), played, contexts=here, level=level, reference=reference.on(rows))
 
 
 SAME_WAY = 0.5  # the greatest gain of the class is above the median of its noise

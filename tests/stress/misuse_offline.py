@@ -129,9 +129,8 @@ def claims() -> Iterator[Case]:
     draws = COUNT | wrong(few=3)
     right = {"policies": TREES, "contexts": X, "scores": scored()}
     searched = "policies contexts scores kind constraints seed"
-    shares = USUAL["share"] | wrong(one=1.0)
     yield from calls("inference", offline.inference, {**right, "draws": 20}, f"{searched} policy level",
-        draws=draws, holdout=shares, small=but(REAL, "none"))  # fmt: skip
+        draws=draws, small=but(REAL, "none"))  # fmt: skip
     yield from calls("stability", offline.stability, {**right, "resamples": 2}, f"{searched} policy resamples")
     limit = {"than": "wait", "outcome": scored(), "draws": 20}
     yield from calls("no_worse_than", offline.no_worse_than, limit, "outcome confidence margin seed",

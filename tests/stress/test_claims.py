@@ -14,16 +14,9 @@ import pytest
 from scipy.stats import binom
 
 from milpcb.constraints import Constraint, bind_for, never, parity, share_at_most
-from milpcb.offline import (
-    Inference,
-    Log,
-    State,
-    evaluate,
-    inference,
-    read_log,
-    scores,
-)
+from milpcb.offline import Evaluation, Inference, Log, State, evaluate, inference, kept_aside, read_log, scores
 from milpcb.offline.diagnostics import EVENTS
+from milpcb.offline.question import Question
 from milpcb.offline.reference import lotteries
 from milpcb.rng import child
 from milpcb.types import Floats
@@ -186,16 +179,21 @@ def counted(name: str, design: Design, runs: int) -> Counter[str]:
         log = design.log(child(i, "claims", name))
         table, trees = scores(log, design.method, seed=i), DecisionTrees(len(log.actions), depth=design.depth)
         rules = design.rules(log.features)
-        claim = inference(trees, log.features, table, draws=DRAWS, seed=i, constraints=rules, holdout=design.aside)
+        aside = kept_aside(log, design.aside, i) if design.aside else np.zeros(len(log), dtype=bool)
+        policy = Question(trees, log.features, tuple(rules)).best(table.costs * ~aside[:, None]).policy
+        claim = inference(trees, log.features, table, draws=DRAWS, seed=i, constraints=rules, policy=policy)
         naive = evaluate(table, claim.policy).gain.lower
-        found.update(outcomes(design, claim, naive, table.diagnostics.value_events > EVENTS))
+        rows, held_out = np.flatnonzero(aside), None
+        if len(rows):
+            held_out = evaluate(table.take(rows), policy, reference=claim.reference.on(rows))
+        found.update(outcomes(design, claim, held_out, naive, table.diagnostics.value_events > EVENTS))
     return found
 
 
-def outcomes(design: Design, found: Inference, naive: float, events: bool) -> Iterator[str]:
+def outcomes(design: Design, found: Inference, aside: Evaluation | None, naive: float, events: bool) -> Iterator[str]:
     """Yield what is so of an inference: its state, which of its intervals hold, and whether losses are enough."""
     value = design.value(found.policy.predict(EVERYONE))
-    gain, aside = value - design.best_alike(), found.held_out
+    gain = value - design.best_alike()
     holds = {
         "p <= 0.05": found.p_value <= 0.05,
         "lower > 0": found.lower > 0,
