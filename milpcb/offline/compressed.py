@@ -266,8 +266,6 @@ def compress(
         _diagnostics(
             found,
             n,
-            base + residual.sum(axis=0) / n,
-            found.modelled + charge,
             barred.sum(axis=0),
             parts,
             actions=actions,
@@ -277,9 +275,7 @@ def compress(
     )
 
 
-def _diagnostics(
-    found: Summed, n: int, constants: Floats, modelled: Floats, barred: Floats, parts: Any, **known: Any
-) -> Diagnostics:
+def _diagnostics(found: Summed, n: int, barred: Floats, parts: Any, **known: Any) -> Diagnostics:
     nothing = np.rint(barred)  # rows (K,) in which an action was not possible
     there = np.maximum(n - nothing, 1.0)
     calibration, unseen = found.inverse / there, list[str]()
@@ -292,8 +288,6 @@ def _diagnostics(
         effective_size=found.inverse**2 / found.squares,
         calibration=calibration,
         calibration_error=np.sqrt(error),
-        constants=constants,
-        calibrated=np.where(barred <= 0, modelled + (constants - modelled) / calibration, np.nan),
         rows=n,
         given=True,
         unseen=tuple(unseen),

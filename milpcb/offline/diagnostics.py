@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milpcb.core.checks import ROUNDING
-from milpcb.core.decimals import fixed, number
+from milpcb.core.decimals import fixed
 from milpcb.errors import LogWarning
 from milpcb.offline.intervals import Mean, estimates
 from milpcb.offline.log import Log
@@ -40,9 +40,6 @@ class Diagnostics:
     clipped, min_propensity : how many propensities of what was done were raised to the latter
     calibration, calibration_error : (K,) mean of 1[a = k] / propensity in the rows where the action was possible, which
         is 1 but for chance where the propensities are right; and its standard error
-    constants : (K,) the value of each action where it is always played
-    calibrated : (K,) the same if every propensity of the action is multiplied by its calibration; NaN where the log has
-        no rows of the action somewhere
     regression_only : whether the scores are predictions and nothing else (method "dm")
     events, value_events : on how many events of equal size the differences between two actions rest, and the values of
         actions, by their skewness; the least of all, infinite without skewness
@@ -59,8 +56,6 @@ class Diagnostics:
     min_propensity: float
     calibration: Floats
     calibration_error: Floats
-    constants: Floats
-    calibrated: Floats
     rows: int
     regression_only: bool = False
     events: float = np.inf
@@ -137,17 +132,15 @@ class Diagnostics:
         if not wrong:
             return []
         worst, others = wrong[0], len(wrong) - 1
-        fitting, own = number(self.calibrated[worst]), number(self.constants[worst])
-        known = np.isfinite(self.calibrated[worst]) and fitting != own
-        worth = f" With propensities that fit, always '{self.actions[worst]}' would be worth {fitting}, not {own}."
-        also = f" Nor do those of {others} other actions; by chance one in twenty would not." if others else ""
-        fix = " Give the probability of what was done, or a column for each action, in their order."
         found = (
             f"The propensities of '{self.actions[worst]}' do not fit the log: 1 / propensity of its rows adds up to "
             f"{self.calibration[worst]:.2f} times the number of rows where it may be done (standard error "
-            f"{self.calibration_error[worst]:.2g}), which should be 1.{worth if known else ''}{also}"
-            f"{'' if self.fits else fix}"
+            f"{self.calibration_error[worst]:.2g}), which should be 1."
         )
+        if others:
+            found += f" Nor do those of {others} other actions; by chance one in twenty would not."
+        if not self.fits:
+            found += " Give the probability of what was done, or a column for each action, in their order."
         return [found]
 
 
@@ -164,7 +157,6 @@ def diagnose(
     propensity: Floats,
     inverse: Floats,
     table: Floats,
-    regression: Floats,
     there: Bools,
     **known: object,
 ) -> Diagnostics:
@@ -176,8 +168,7 @@ def diagnose(
     columns = {k: Mean(inverse[:, k], weight * there[:, k]) for k in range(len(log.actions))}
     fits = estimates(columns, 0.95, log.group)
     calibration = np.array([fit.value for fit in fits.values()])
-    shares, weighted = weight / weight.sum(), weight[:, None] * inverse
-    constants, modelled = shares @ table, shares @ regression
+    weighted, constants = weight[:, None] * inverse, weight @ table / weight.sum()
     events, value_events = _events(log.members, weight[:, None] * (table - constants))
     return Diagnostics(
         actions=log.actions,
@@ -185,8 +176,6 @@ def diagnose(
         effective_size=weighted.sum(axis=0) ** 2 / (weighted**2).sum(axis=0),
         calibration=calibration,
         calibration_error=np.array([fit.standard_error for fit in fits.values()]),
-        constants=constants,
-        calibrated=np.where(there.all(axis=0), modelled + (constants - modelled) / calibration, np.nan),
         events=events,
         value_events=value_events,
         rows=len(np.unique(log.members)),

@@ -198,7 +198,7 @@ def scores(
         "unseen": tuple(overlaps.sentences(log, parts, ignored=ignored)),
     }
     known = propensity if ignored else np.where(there, propensity, np.nan)
-    trust = diagnose(log, weight, known, inverse, table, regression, there, **facts)
+    trust = diagnose(log, weight, known, inverse, table, there, **facts)
     return Scores(table, log, method, weight, fold, regression, charge, trust, None if ignored else cells, overlap)
 
 

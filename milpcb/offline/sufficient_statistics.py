@@ -79,7 +79,6 @@ class Summed(NamedTuple):
 
     cells: Floats  # (cells, 1 + K + K K) rows, residuals, and products of the residuals of two actions
     centre: Floats  # (K,) the base without treatment costs
-    modelled: Floats  # (K,) the mean of the regression
     regression: Floats  # least and greatest (2, K) of the regression
     # counts, inverse, squares: (K,) rows in which each action was done, and there the sums of u and u^2
     counts: Floats
@@ -100,8 +99,8 @@ class Statistics:
     cells : (cells, K, 6) the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 over the rows of each cell in which each action
         was done; where rows are scored (cells, 1, 1 + K + K (K + 1) / 2 + K), the number of rows, the sums of scores
         and of the products of two scores, and the number of rows in which each action was done
-    outcomes : (K, 7) by what was done the sums of y and y^2, how many propensities were raised, rows, the sums of u and
-        u^2; in the last column, by action, the sums of the regression m over all rows
+    outcomes : (K, 6) by what was done the sums of y and y^2, how many propensities were raised, rows, and the sums of u
+        and u^2
     ends : (3 K + 2,) minus the least propensity of each action, minus the least outcome, the greatest, minus the least
         regression of each action, and the greatest; of two parts the greatest of these is that of both
     barred : (cells, 1, K) the number of rows of each cell in which the log has no rows of an action
@@ -121,7 +120,7 @@ class Statistics:
         """Return those of no rows."""
         cells = np.zeros((grid.size, 1, 1 + 2 * K + K * (K + 1) // 2) if scored else (grid.size, K, 6))
         barred = np.zeros((grid.size, 1, K))
-        return cls(grid, K, scored, cells, np.zeros((K, 7)), np.full(3 * K + 2, -np.inf), barred)
+        return cls(grid, K, scored, cells, np.zeros((K, 6)), np.full(3 * K + 2, -np.inf), barred)
 
     def add_rows(self, codes: Codes, rows: Known, least: float) -> None:
         """Add rows, given their bins ``codes`` (d, n), int32; propensities are raised to ``least``."""
@@ -157,7 +156,6 @@ class Statistics:
         if self.scored:
             table = rows.regression
             columns += [np.ones(len(table)), inverse, inverse**2]
-            self.outcomes[:, -1] += table.sum(axis=0)
             ends += [-table.min(axis=0, initial=np.inf), table.max(axis=0, initial=-np.inf)]
         for number, column in enumerate(columns):
             self.outcomes[:, number] += np.bincount(rows.action, column, self.n_actions)
@@ -208,16 +206,16 @@ class Statistics:
         products[:, every, every] = uuyy - 2 * centre * uuy + centre**2 * uu
         summed = np.hstack([cells[..., 0].sum(axis=1)[:, None], uy - centre * u, products.reshape(len(cells), -1)])
         ends = np.stack([centre, centre])
-        return Summed(summed, centre, centre, ends, counts, totals[:, 1], totals[:, 3], least)
+        return Summed(summed, centre, ends, counts, totals[:, 1], totals[:, 3], least)
 
     def _by_models(self) -> Summed:
         K, cells, ends = self.n_actions, self.cells[:, 0], self.ends
         (one, other), products = np.triu_indices(K), np.empty((len(cells), K, K))
         products[:, one, other] = products[:, other, one] = cells[:, K + 1 : -K]
-        counts, inverse, squares, modelled = self.outcomes.T[3:]
+        counts, inverse, squares = self.outcomes.T[3:]
         summed = np.hstack([cells[:, : K + 1], products.reshape(len(cells), -1)])
-        regression, mean = np.stack([-ends[K + 2 : 2 * K + 2], ends[2 * K + 2 :]]), modelled / len(self)
-        return Summed(summed, np.zeros(K), mean, regression, counts, inverse, squares, -ends[:K])
+        regression = np.stack([-ends[K + 2 : 2 * K + 2], ends[2 * K + 2 :]])
+        return Summed(summed, np.zeros(K), regression, counts, inverse, squares, -ends[:K])
 
 
 def _moments(rows: Known, inverse: Floats) -> Floats:
