@@ -68,8 +68,8 @@ def evaluate(
     columns = columns_of(log, given, read.origin)
     if read.origin:
         columns = read.origin.applied(columns, str(policy))
-    with step(err, f"reading {log.name}") as tick:
-        source = source_of(log, columns, given, tick, read.schema)
+    with step(err, f"reading {log.name}"):
+        source = source_of(log, columns, given, read.schema)
     if read.origin:
         read.origin.check(source.frame)
     for note in (*source.notes, *_differences(read, source)):

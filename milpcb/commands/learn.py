@@ -96,8 +96,8 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
     from milpcb.logs.findings import Asked
     from milpcb.logs.learning import find
 
-    with step(err, f"reading {log.name}") as tick:
-        source, limits = _read(log, given, tick)
+    with step(err, f"reading {log.name}"):
+        source, limits = _read(log, given)
     for note in source.notes:
         err.print(f"note: {note}")
     rows, columns = source.frame.shape
@@ -116,7 +116,7 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
     return find(source, estimator, Asked(**asked, budget=budget), partial(step, err))
 
 
-def _read(log: Path, given: dict[str, Any], tick: Any) -> tuple[Source, tuple[Any, ...]]:
+def _read(log: Path, given: dict[str, Any]) -> tuple[Source, tuple[Any, ...]]:
     """Return the log and the limits on other outcomes, whose columns no policy may read."""
     from milpcb.logs.curves import front_column
     from milpcb.logs.limits import column_of, limit_of
@@ -125,7 +125,7 @@ def _read(log: Path, given: dict[str, Any], tick: Any) -> tuple[Source, tuple[An
     aside.pop(given["reward"] or given["cost"], None)  # which is no feature anyway
     aside |= {front_column(given["front"]): None} if given["front"] else {}
     given = {**given, "leave_out": (*given["leave_out"], *aside)}
-    source = source_of(log, columns_of(log, given), given, tick)
+    source = source_of(log, columns_of(log, given), given)
     limits = tuple(limit_of(text, source.log.actions) for text in given["no_worse"])
     for option, names in (("--sensitive", given["sensitive"]), ("--no-worse", [x.each for x in limits if x.each])):
         for name in names:
@@ -238,8 +238,7 @@ def _in_one_pass(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findin
     showing = partial(step, err)
     files, columns = log_files(log), columns_of(log, given)
     with showing("a sample, for cut points") as tick:
-        sample = sample_of(files, columns, tick)
-    source = sample.source
+        sample, source = sample_of(files, columns, tick)
     for note in source.notes:
         err.print(f"note: {note}")
     arguments = list(ctx.args)
@@ -249,4 +248,4 @@ def _in_one_pass(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findin
     estimator = estimator_of(source, given, arguments, ctx.command)
     asked = ("level", "holdout", "seed", "unit")
     questions = Asked(**{name: given[name] for name in asked})
-    return learn_in_one_pass(files, sample, estimator, questions, showing)
+    return learn_in_one_pass(files, sample, source, estimator, questions, showing)

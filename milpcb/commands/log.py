@@ -19,7 +19,6 @@ from milpcb.errors import InputError, RunError, UnknownNameError
 if TYPE_CHECKING:
     import polars as pl
 
-    from milpcb.data.csv_pieces import Tick
     from milpcb.data.schema import Schema
     from milpcb.experiments.study.cells import Cell
     from milpcb.experiments.study.sections import Config
@@ -157,11 +156,10 @@ def source_options(command: Command) -> Command:
     return command
 
 
-def source_of(log: Path, columns: Columns, given: dict[str, Any], tick: Tick, known: Schema | None = None) -> Source:
+def source_of(log: Path, columns: Columns, given: dict[str, Any], known: Schema | None = None) -> Source:
     """Return the log; raises InputError where what is named is not there, and where a run's learner hides its law.
 
-    ``columns`` are those of ``columns_of``; ``tick`` gets how far the reading of a file is; columns of a file that are
-    ``known`` are read as they were.
+    ``columns`` are those of ``columns_of``; columns of a file that are ``known`` are read as they were.
     """
     import milpcb.estimators  # noqa: F401 - where the extra is not installed, that is one line
     from milpcb.logs.files import is_files, log_files
@@ -178,7 +176,7 @@ def source_of(log: Path, columns: Columns, given: dict[str, Any], tick: Tick, kn
                 "weighed by it; write a file with milpcb log, and leave the column out: --leave-out probability"
             )
         return make_source(str(log), frame, columns)
-    return read_source(log, columns, tick, known)
+    return read_source(log, columns, known)
 
 
 def columns_of(log: Path, given: dict[str, Any], origin: Origin | None = None) -> Columns:

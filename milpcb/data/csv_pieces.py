@@ -7,7 +7,7 @@ separator is the sign that cuts all rows into as many values, or the one that a 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,8 +22,6 @@ CODE = re.compile(r"[-+]?0[0-9]")  # what a number is not written with, and an a
 QUOTED = re.compile(rb'"[^"]*+"')
 BLANK = re.compile(rb'("[^"]*+")|(?<![^\n])\r?\n')  # a line without values, outside of quotes
 MOST_COLUMNS = 10_000
-
-Tick = Callable[[int, int], None]  # tick(done, total), in bytes
 
 
 @dataclass(frozen=True)

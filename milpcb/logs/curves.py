@@ -1,7 +1,6 @@
 """Two curves of a page: the value for each budget of an action, and the front of two outcomes."""
 
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -21,11 +20,11 @@ from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, labelled, panel, rule_text
 from milpcb.logs.what_if import in_words
 from milpcb.offline import IntervalEstimate, Scores, best_reference
+from milpcb.offline.band import Progress
 from milpcb.offline.cross_fitting import held_out
 from milpcb.offline.restrictions import Question, pareto
 from milpcb.rng import child
 
-Tick = Callable[[int, int], None]
 SHARES = tuple(round(0.1 * step, 1) for step in range(11))
 MOST_ROWS = 10_000  # that are gone through for each budget
 BAND = 0.18  # opacity
@@ -42,7 +41,7 @@ class BudgetValue:
 
 
 def budget_values(
-    estimator: Any, frame: pl.DataFrame, scores: Scores, action: str, *, level: float, seed: int, progress: Tick
+    estimator: Any, frame: pl.DataFrame, scores: Scores, action: str, *, level: float, seed: int, progress: Progress
 ) -> tuple[BudgetValue, ...]:
     """Return the value for each budget that the other limits allow; all intervals hold at once, at the ``level``.
 
@@ -67,7 +66,7 @@ def budget_values(
     return tuple(found)
 
 
-def budget_section(found: Findings, progress: Tick) -> PageSection | None:
+def budget_section(found: Findings, progress: Progress) -> PageSection | None:
     """Return the curve of values for the budgets of ``--budget``; None where the other limits allow none of them."""
     asked, unit, action = found.questions, found.unit, str(found.questions.budget)
     rows: Any = found.learnt
@@ -129,7 +128,7 @@ def _column_and_way(text: str) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def front_section(found: Findings, question: Question, progress: Tick) -> PageSection:
+def front_section(found: Findings, question: Question, progress: Progress) -> PageSection:
     """Return the rules that are best for some weighting of two outcomes; raises InputError for more than 100."""
     rows: Any = found.learnt
     text, unit = found.questions.front, found.unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
@@ -18,8 +18,8 @@ from milpcb.estimators.sample import MOST_ROWS, LoggedColumns, Sample
 from milpcb.experiments.results.records import INDEX
 from milpcb.logs.read import Counts, cleaned
 from milpcb.logs.source import Columns
+from milpcb.offline.band import Progress
 
-Tick = Callable[[int, int], None]
 PIECE = 2**20  # rows that are read at a time
 LARGE = 100_000_000  # values: a log beyond takes more than 8 GB in memory, and is read in one pass
 CONVERT = "polars.scan_csv('log.csv').sink_parquet('log.parquet') makes one of a CSV file of any size"
@@ -72,7 +72,7 @@ class LogFiles:
         except pl.exceptions.PolarsError as error:
             raise InputError(f"the files of {self.name} differ in the types of their columns: {error}") from error
 
-    def pieces(self, names: Sequence[str], marks: Sequence[str], tick: Tick) -> Iterator[FilePiece]:
+    def pieces(self, names: Sequence[str], marks: Sequence[str], tick: Progress) -> Iterator[FilePiece]:
         """Yield some columns of all rows, in order, without ``marks``; raises InputError with a damaged file."""
         number = 0
         for path in self.paths:
@@ -127,7 +127,7 @@ def _wanted(files: LogFiles, columns: Columns) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*named, *others)))
 
 
-def sampled(files: LogFiles, columns: Columns, tick: Tick) -> tuple[Sample, Counts]:
+def sampled(files: LogFiles, columns: Columns, tick: Progress) -> tuple[Sample, Counts]:
     """Return a sample of the rows of all files, and how often which mark is missing in all; errors name the file."""
     missing: dict[str, Counter[str]] = defaultdict(Counter)
     sample = Sample(named_columns(columns))

@@ -17,13 +17,7 @@ from milpcb.logs.rule import card_of, colophon, rule_pictures
 
 INDEX = "learned.json"  # which files were written, with their digests; only these are ever replaced or removed
 POLICY, PAGE, CARD, CARD_PDF = "policy.json", "report.html", "card.html", "card.pdf"
-NAMES = {
-    POLICY,
-    PAGE,
-    CARD,
-    CARD_PDF,
-    *(f"policy.{ending}" for ending in ("txt", "png", "svg", "sql", "py")),
-}  # whatever an index names
+NAMES = {POLICY, PAGE, CARD, CARD_PDF, *(f"policy.{ending}" for ending in ("txt", "png", "svg", "sql", "py"))}
 SQL_USE = (
     "To use it: SELECT (this expression) AS action FROM a table with these columns; NULL where a value does not fit."
 )
@@ -40,7 +34,12 @@ def check_folder(folder: Path) -> None:
     if written is None:
         raise RunError(f"{folder} holds files that milpcb learn did not write; choose another folder with --out")
     for name in sorted(NAMES):  # an index alone, which anybody can write, is no leave to replace a file
-        _check_own(folder / name, written)
+        path, found = folder / name, ""
+        if path.is_symlink() or path.exists():
+            with suppress(OSError):
+                found = digest(contents(path))
+            if found not in written.get(name, ()):
+                raise RunError(f"{path} is not as milpcb learn wrote it; move it away, or choose another with --out")
 
 
 def write(found: Findings, folder: Path, command: str) -> Path:
@@ -50,25 +49,13 @@ def write(found: Findings, folder: Path, command: str) -> Path:
     files = policy_files(found, kept, page(found, command, kept.digest), made)
     check_folder(folder)
     earlier, now = _written(folder) or {}, {name: [digest(content)] for name, content in files.items()}
-    either = {name: [*earlier.get(name, []), *now.get(name, [])] for name in {*earlier, *now}}  # if this is cut short
-    _write_index(folder, either)
+    _write_index(folder, {name: [*earlier.get(name, []), *now.get(name, [])] for name in NAMES})  # if this is cut short
     for name, content in files.items():
-        _check_own(folder / name, either)
         write_file(folder / name, content)
-    for stale in sorted(NAMES - set(files)):
-        _check_own(folder / stale, either)
+    for stale in NAMES - set(files):
         remove(folder / stale)
     _write_index(folder, now)
     return folder / PAGE
-
-
-def _check_own(path: Path, written: Mapping[str, Sequence[str]]) -> None:
-    if not (path.is_symlink() or path.exists()):
-        return
-    with suppress(OSError):
-        if digest(contents(path)) in written.get(path.name, ()):
-            return
-    raise RunError(f"{path} is not as milpcb learn wrote it; move it away, or choose another folder with --out")
 
 
 def policy_files(found: Findings, kept: Origin, html: str, made: Sequence[str]) -> dict[str, bytes]:

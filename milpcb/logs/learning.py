@@ -10,7 +10,7 @@ three times as long as ordinary ones. Rows kept aside have ordinary ones.
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,14 +22,15 @@ from milpcb.errors import InputError, clipped
 from milpcb.estimators.layout import MODEL_ROWS, Layout, RowCounter
 from milpcb.estimators.sample import Sample
 from milpcb.logs.curves import budget_section, front_section
-from milpcb.logs.files import LogFiles, Tick, named_columns, sampled
+from milpcb.logs.files import LogFiles, named_columns, sampled
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.limits import FEWEST, what_is_kept
 from milpcb.logs.origin import as_logged
 from milpcb.logs.sections import PageSection, Unit
 from milpcb.logs.source import Columns, ScoredRows, Source, make_source
-from milpcb.logs.what_if import guaranteed_section, in_words, near_section, of_numbers, what_if
+from milpcb.logs.what_if import guaranteed_section, near_section, of_numbers, what_if
 from milpcb.offline import Evaluation, Stability, State, best_reference, evaluate, inference, kept_aside, stability
+from milpcb.offline.band import Progress
 from milpcb.offline.compressed import CompressedLog, at_level, evaluate_sums
 from milpcb.offline.evaluation import over_best
 from milpcb.offline.hashing import uniforms
@@ -69,21 +70,17 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         problem = estimator.problem(learnt.frame, learnt.scores.weight)
         played = np.asarray(estimator.policy_.predict(learnt.frame))
     again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind, "constraints": problem.constraints}
+    searched = problem.policies, problem.contexts, learnt.scores
     claims = stable = None
     if questions.draws:
         printed = SimpleNamespace(predict=lambda _contexts: played)  # of several best ones claims are of this one
         with step(foreseen("what can be claimed of it", "--draws", questions.draws)) as tick:
-            more: dict[str, Any] = {
-                "policy": printed,
-                "draws": questions.draws,
-                "level": questions.level,
-                "progress": tick,
-            }
-            claims = inference(problem.policies, problem.contexts, learnt.scores, **again, **more)
+            more = {"draws": questions.draws, "level": questions.level, **again}
+            claims = inference(*searched, policy=printed, progress=tick, **more)
     if questions.resamples and not own_way:
         with step(foreseen("its stability", "--resamples", questions.resamples)) as tick:
-            more = {"policy": of_numbers(estimator.policy_), "resamples": questions.resamples, "progress": tick}
-            found = stability(problem.policies, problem.contexts, learnt.scores, **again, **more)
+            one = of_numbers(estimator.policy_)
+            found = stability(*searched, policy=one, resamples=questions.resamples, progress=tick, **again)
             stable = _in_words(found, estimator.policy_)
     policy, level = estimator.policy_, questions.level
     reference = best_reference(learnt.scores, problem.constraints) if claims is None else claims.reference
@@ -157,53 +154,43 @@ def _in_words(found: Stability, policy: Any) -> Stability:
     nodes = zip(*(each.graph().nodes(data="label") for each in rules), strict=True)
     words_of = {searched: words for (_, searched), (_, words) in nodes}
     tests = {words_of.get(test, test): share for test, share in found.tests.items()}
-    depths = tuple(replace(each, policy=in_words(each.policy, policy)) for each in found.by_depth)
-    return replace(found, tests=tests, by_depth=depths)
+    return replace(found, tests=tests)
 
 
-@dataclass(frozen=True, eq=False)
-class SampledLog:
-    """A sample of the rows of a log, and the same as a log that was checked."""
-
-    sample: Sample
-    source: Source
-
-
-def sample_of(files: LogFiles, columns: Columns, tick: Tick) -> SampledLog:
-    """Return a sample of the rows of a log, checked; raises InputError, UnknownNameError."""
+def sample_of(files: LogFiles, columns: Columns, tick: Progress) -> tuple[Sample, Source]:
+    """Return a sample of the rows of a log, and the same as a log that was checked; InputError, UnknownNameError."""
     if columns.group:
         raise InputError("--group needs the rows of a group together, which one pass does not have; leave it out")
     sample, missing = sampled(files, columns, tick)
     source = make_source(files.name, sample.table, replace(columns, leave_out=()), missing)  # these were not read
-    return SampledLog(sample, replace(source, columns=columns))
+    return sample, replace(source, columns=columns)
 
 
-def learn_in_one_pass(files: LogFiles, found: SampledLog, estimator: Any, questions: Asked, step: Step) -> Findings:
+def learn_in_one_pass(
+    files: LogFiles, sample: Sample, source: Source, estimator: Any, questions: Asked, step: Step
+) -> Findings:
     """Learn from sums over the files of a log; raises InputError with a damaged file."""
     if questions.holdout:
         real("holdout", questions.holdout, "between 0 and 1 (0.3 is usual)", lambda value: 0 < value < 1)
-    source = found.source
     layout: Layout = estimator.layout(source.frame, source.log.actions)
     with step("models of the outcome, by the sample") if layout.scored else nullcontext():
-        counter = counter_of(found, layout, estimator, questions)
+        counter = counter_of(sample, source.columns, layout, estimator, questions)
     with step(f"adding up {fixed(files.n, 0)} rows of {fixed(len(files.paths), 0)} files") as tick:
         parts = added_up(files, counter, source.columns.missing, questions, tick)
     with step("the best rule"):
         return _found(files, source, estimator, questions, counter.layout, parts)
 
 
-def counter_of(found: SampledLog, layout: Layout, estimator: Any, questions: Asked) -> RowCounter:
+def counter_of(sample: Sample, columns: Columns, layout: Layout, estimator: Any, questions: Asked) -> RowCounter:
     """Return how rows are counted; models of outcomes are fitted to rows that are not kept aside."""
-    asked = found.source.columns
-    columns = named_columns(asked).by(layout.actions, listed=bool(asked.actions))
-    counter: RowCounter = estimator.row_counter(
-        layout, found.sample, columns, MODEL_ROWS, aside_in_pass(found.sample.numbers, questions)
-    )
+    named = named_columns(columns).by(layout.actions, listed=bool(columns.actions))
+    aside = aside_in_pass(sample.numbers, questions)
+    counter: RowCounter = estimator.row_counter(layout, sample, named, MODEL_ROWS, aside)
     return counter
 
 
 def added_up(
-    files: LogFiles, counter: RowCounter, marks: Sequence[str], questions: Asked, tick: Tick
+    files: LogFiles, counter: RowCounter, marks: Sequence[str], questions: Asked, tick: Progress
 ) -> list[Statistics]:
     """Return the sums over the rows to learn from, and over those kept aside if there are any."""
     parts = [counter.layout.empty() for _ in range(2 if questions.holdout else 1)]
@@ -229,16 +216,14 @@ def _found(
     how = {"maximise": columns.maximise, "randomised": columns.randomised}
     estimator.fit_statistics(layout, learnt, **how)
     as_logged(estimator, source)
-    rows, aside = estimator.compressed_, None
-    for sums in others:
-        aside = estimator.compress(layout, sums, **how)
-    contexts = layout.contexts(rows.codes)
-    part = np.asarray(estimator.found_.apply(contexts))
-    own = evaluate_sums(rows, estimator.played_, part, questions.level, in_sample=True)
+    rows: CompressedLog = estimator.compressed_
+    own = value_of(estimator, layout, rows, questions.level, in_sample=True)
     (y, yy), (least, most) = learnt.outcomes.sum(axis=0)[:2], learnt.outcome_range
     zero_one = least >= 0 and most <= 1 and y == yy  # y^2 is at most y, and y only at 0 and 1
     binary = bool(zero_one and not any((estimator.treatment_cost or {}).values()))
-    claims = claims_of(estimator, contexts, questions.level)
+    claims, aside = claims_of(estimator, layout.contexts(rows.codes), questions.level), None
+    for sums in others:
+        aside = estimator.compress(layout, sums, **how)
     return Findings(
         source,
         questions,
@@ -248,42 +233,40 @@ def _found(
         aside,
         estimator.played_,
         own,
-        None if aside is None else held_out_of(estimator, layout, aside, questions.level),
-        replace(claims, words=_words(files, source, estimator, questions, claims)),
+        None if aside is None else value_of(estimator, layout, aside, questions.level),
+        replace(claims, words=_words(files, len(source.log), estimator, questions, claims)),
         files=len(files.paths),
     )
 
 
-def held_out_of(estimator: Any, layout: Layout, aside: CompressedLog, level: float) -> Evaluation:
-    """Return the value of the policy of a fitted estimator in the rows kept aside."""
-    contexts = layout.contexts(aside.codes)
+def value_of(
+    estimator: Any, layout: Layout, rows: CompressedLog, level: float, *, in_sample: bool = False
+) -> Evaluation:
+    """Return the value of the policy of a fitted estimator in some rows."""
+    contexts = layout.contexts(rows.codes)
     played, part = (np.asarray(ask(contexts)) for ask in (estimator.found_.predict, estimator.found_.apply))
-    return evaluate_sums(aside, played, part, level)
+    return evaluate_sums(rows, played, part, level, in_sample=in_sample)
 
 
-def _words(files: LogFiles, source: Source, estimator: Any, questions: Asked, claims: Claims) -> tuple[str, ...]:
+def _words(files: LogFiles, sampled_rows: int, estimator: Any, questions: Asked, claims: Claims) -> tuple[str, ...]:
     rows: CompressedLog = estimator.compressed_
-    scores = f"Scores by {estimator.method}, with the propensities given; nothing was fitted to rows (--method dr is)."
-    if estimator.method == "dr":
-        scores = (
-            "Doubly robust scores, with the propensities given: models of the outcome were fitted to at most "
-            f"{fixed(MODEL_ROWS, 0)} rows of the sample in {estimator.cv} folds, and none predicts a row "
-            "that it was fitted to. Intervals take the models as given."
-        )
     passed = (
         f"The log was read in one pass: {fixed(rows.n, 0)} rows of {fixed(len(files.paths), 0)} files were added up to "
         f"sums for {fixed(len(rows.codes), 0)} contexts, in which every rule has the total that it has over the rows. "
-        f"Cut points are those of a sample of {fixed(len(source.log), 0)} rows."
+        f"Cut points are those of a sample of {fixed(sampled_rows, 0)} rows."
     )
+    models = (
+        f"; models of the outcome were fitted to at most {fixed(MODEL_ROWS, 0)} rows of the sample in {estimator.cv} "
+        "folds, and none predicts a row that it was fitted to"
+    )
+    scores = f"Scores by {estimator.method}, with the propensities given{models if estimator.method == 'dr' else ''}."
     bernstein = (
-        "The intervals of the rule hold for all rules of its class at once, so also for the one chosen: by "
-        f"Bernstein's inequality for exp({claims.log_size:.1f}) rules, each compared with each of {len(rows.counts)} "
-        "constants. It holds at every number of rows for outcomes in the range that was seen, and is wider than the "
-        "band that rows in memory have."
+        "The intervals of the rule hold for all rules of its class at once, by Bernstein's inequality for "
+        f"exp({claims.log_size:.1f}) rules, each compared with each of {len(rows.counts)} constants, and for outcomes "
+        "in the range that was seen."
     )
     most = f"No policy of the class gains more than {claims.most:.4g} over {rows.reference.name}"
-    none = "No p-value: those of milpcb.offline learn again from the rows."
-    return passed, scores, bernstein, f"{most} ({percent(questions.level)}).", none
+    return passed, scores, bernstein, f"{most} ({percent(questions.level)})."
 
 
 def claims_of(estimator: Any, contexts: Floats, level: float) -> Claims:

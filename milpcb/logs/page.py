@@ -82,7 +82,7 @@ def evidence(found: Findings) -> list[PageSection]:
         asked.get("near", PageSection(NEAR, missing=words.missing(found, "near"))),
         asked.get("front", PageSection("")),
         asked.get("budget", PageSection("Value against a budget", missing=words.missing(found, "budget"))),
-        stability_section(found),
+        PageSection("Would other rows give the same rule?", words.stable(found)),
     ]
 
 
@@ -108,23 +108,6 @@ def use_section(found: Findings, command: str, *, shown: bool) -> PageSection:
     texts = [PageText("Rules as text", rule_text(found.estimator.policy_)), PageText("Command", command)]
     folds = [PageSection("as text, and the command that made this page", texts=texts)]
     return PageSection(f"If you want to use it{'' if shown else ' all the same'}", [USE], folds=folds)
-
-
-def stability_section(found: Findings) -> PageSection:
-    """Return whether other rows would give the same rule, and the rules of smaller depths."""
-    depths, unit = found.stability.by_depth if found.stability else (), found.unit
-    texts = [
-        PageText(
-            f"Rules of depth {each.depth}",
-            rule_text(each.policy),
-            f"depth {each.depth}: {unit.value(each.value.value)} ({unit.ends(each.value.lower, each.value.upper)})",
-        )
-        for each in depths
-        if len(depths) > 1
-    ]
-    heading = f"by depth, with values in rows that they were not learnt from: {unit.words}"
-    folds = [PageSection(heading, texts=texts)] if texts else []
-    return PageSection("Would other rows give the same rule?", words.stable(found), folds=folds)
 
 
 def statistician(found: Findings, missing: list[PageSection]) -> PageSection:

@@ -10,7 +10,7 @@ import polars as pl
 
 from milpcb.core.checks import MOST
 from milpcb.data.columns import as_number
-from milpcb.data.csv_pieces import CODE, MARK, CsvText, Tick, csv_text
+from milpcb.data.csv_pieces import CODE, MARK, CsvText, csv_text
 from milpcb.data.fields import Field
 from milpcb.data.schema import Schema
 from milpcb.data.spellings import MARKS
@@ -28,35 +28,31 @@ class Reading:
     notes: tuple[str, ...] = ()  # what was decided that somebody might not expect, a line each
 
 
-def read_file(
-    path: Path, tick: Tick = lambda *_: None, known: Schema | None = None, marks: Collection[str] = ()
-) -> Reading:
+def read_file(path: Path, known: Schema | None = None, marks: Collection[str] = ()) -> Reading:
     """Read a .csv or .parquet file; raises InputError. ``marks`` are missing everywhere.
 
     A column of a CSV file is numbers if every value is one or missing, and none a code such as the area 02; columns
     that are ``known`` to be strings are.
     """
     check_table(path)  # that it can be opened, too
-    found = Reading(read_parquet(path)) if path.suffix == ".parquet" else _read_csv(path, tick, known, marks)
+    found = Reading(read_parquet(path)) if path.suffix == ".parquet" else _read_csv(path, known, marks)
     if found.frame.is_empty():
         raise InputError(f"{path} has no rows; write a header and then a line for each decision")
     return found
 
 
-def _read_csv(path: Path, tick: Tick, known: Schema | None, marks: Collection[str]) -> Reading:
-    """Return the columns of a CSV file, which is read as strings first; ``tick`` gets bytes, each counted twice."""
-    size, text = path.stat().st_size, csv_text(path)
-    tick(size, 2 * size)
+def _read_csv(path: Path, known: Schema | None, marks: Collection[str]) -> Reading:
+    """Return the columns of a CSV file, which is read as strings first."""
+    text = csv_text(path)
     names, notes = _names(text), [*text.notes()]
     values = _texts(text, names)
     kinds: list[ReadColumn] = []
     fields = {field.name: field for field in known.fields} if known else {}
-    for number, name in enumerate(names, 1):
+    for name in names:
         column = values.drop_in_place(name)
         field = fields.get(name, Field(name))
         read = as_text if field.texts and field.role == "feature" else typed
         kinds.append(read(column, {*marks, *field.missing_as}))
-        tick(size + size * number // len(names), 2 * size)
     points = (kind.points for kind in kinds if kind.points and notes)  # between commas a point is a decimal one
     return Reading(
         pl.DataFrame({kind.column.name: kind.column for kind in kinds}),

@@ -11,7 +11,7 @@ import polars as pl
 
 from milpcb.core.decimals import fixed
 from milpcb.data.actions import action_name, columns_of
-from milpcb.data.csv_pieces import CODE, Tick
+from milpcb.data.csv_pieces import CODE
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
@@ -19,6 +19,7 @@ from milpcb.logs.features import leaks, notes_on_left, usable
 from milpcb.logs.features import notes as notes_of
 from milpcb.logs.read import EMPTY, Counts, cleaned, read_file
 from milpcb.offline import Diagnostics, Log, Scores, read_log
+from milpcb.offline.band import Progress
 from milpcb.types import Floats, Ints
 
 
@@ -61,9 +62,9 @@ class Source:
     weight: Floats | None = None  # (n,) how much each row counts; None where each counts once
 
 
-def read_source(path: Path, columns: Columns, tick: Tick = lambda *_: None, known: Schema | None = None) -> Source:
+def read_source(path: Path, columns: Columns, known: Schema | None = None) -> Source:
     """Read a log, columns that are ``known`` as they were; raises InputError with the row, UnknownNameError."""
-    read = read_file(path, tick, known, columns.missing)
+    read = read_file(path, known, columns.missing)
     return make_source(path.name, read.frame, columns, read.missing, read.notes)
 
 
@@ -268,7 +269,7 @@ class ScoredRows:
         return self.scores.diagnostics
 
     @classmethod
-    def of(cls, source: Source, estimator: Any, numbers: Ints, tick: Tick) -> Self:
+    def of(cls, source: Source, estimator: Any, numbers: Ints, tick: Progress) -> Self:
         """Return the rows of these numbers, with their scores."""
         every = len(numbers) == len(source.log)
         log, frame = (source.log, source.frame) if every else (source.log.take(numbers), source.frame[numbers])

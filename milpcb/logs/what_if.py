@@ -1,9 +1,7 @@
 """Restrictions of ``milpcb learn --what-if`` with their prices, and other rules: as good, or guaranteed more."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,7 @@ from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageSection, PageTable, PageText, rule_text
 from milpcb.offline.band import Progress
 from milpcb.offline.restrictions import GainBand, Option, Price, Question, Restriction, Without, prices
-from milpcb.oracles.near_best import NearBest, far_apart
 from milpcb.rng import child
-from milpcb.types import Ints
 
 
 def columns_read(policy: Any) -> list[str]:
@@ -95,48 +91,30 @@ def price_section(found: Findings, missing: str) -> PageSection:
 
 
 NEAR = "Other rules that do as well"
-SHOWN = 3  # rules side by side
-MOST_COMPARED = 200  # rules of which these are taken
-MOST_ROWS = 1_000  # that are looked at: what is played there, and on how many rules differ
+MOST_ROWS = 1_000  # rows at which their actions are compared
 MOST_UNLISTED = 2_000  # different rows up to which rules are counted that the class does not list itself
 
 
 def near_section(found: Findings, question: Question, band: GainBand | None) -> PageSection | None:
-    """Return how many rules are not shown to be worse than the best, and some of them; None without a band."""
+    """Return how many rules are not shown to be worse than the best, and what they share; None without a band."""
     if band is None:
         return None
     near, n = question.oracle.near_best(band.floors[1], band.slack), question.oracle.n_contexts
     rows = np.arange(n) if n <= MOST_ROWS else np.sort(child(0, "logs", "near").choice(n, MOST_ROWS, replace=False))
+    sure = percent(found.questions.level)
+    which = f"of this kind are not shown to be worse than the best of them ({sure} confidence)"
+    if not (near.listed or len(question.oracle.opened.contexts) <= MOST_UNLISTED):
+        count = f"How many rules {which} was not counted, as the log has too many different rows."
+    elif near.exact and near.count == 1:
+        return PageSection(NEAR, [f"No other rules {which}."])
+    else:
+        count = f"{'' if near.exact else 'More than '}{fixed(near.count, 0)} rules {which}."
     dear = {price.name for price in found.prices if price.lower > 0 or price.best is None}
     needed = [f"'{name}'" for name in columns_read(found.estimator.policy_) if f"without {name}" in dear]
     read = f"All of them read {listed(needed)}." if needed else "No column is read by all of them."
     contested, looked_at = int((near.played(rows).sum(axis=1) > 1).sum()), fixed(len(rows), 0)
     differ = f"On {fixed(contested, 0)} of the {looked_at} rows compared they do not all play the same action."
-    sure = percent(found.questions.level)
-    which = f"of this kind are not shown to be worse than the best of them ({sure} confidence)"
-    if not (near.listed or len(question.oracle.opened.contexts) <= MOST_UNLISTED):
-        count = f"How many rules {which} was not counted, as the log has too many different rows."
-        return PageSection(NEAR, [count, read, differ])
-    if near.exact and near.count == 1:
-        return PageSection(NEAR, [f"No other rules {which}."])
-    more = "" if near.exact else "More than "
-    count = f"{more}{fixed(near.count, 0)} rules {which}; which of them looks best may be chance."
-    beside = "The rule that looks best, and those that differ most from it among the ones that look best:"
-    return PageSection(NEAR, [count, read, differ, beside], texts=list(_beside(near, found, question, rows)))
-
-
-def _beside(near: NearBest, found: Findings, question: Question, rows: Ints) -> Iterator[PageText]:
-    learnt: Any = found.learnt
-    scores, printed, contexts = learnt.scores, found.estimator.policy_, question.rows
-    rules = [of_numbers(printed), *islice(near.policies(), MOST_COMPARED)]
-    labels = np.array([rule.predict(contexts[rows]) for rule in rules])
-    for number, chosen in enumerate(far_apart(labels, SHOWN)):
-        if number and not chosen:
-            break  # there is no other rule
-        played = scores.table[np.arange(len(contexts)), rules[chosen].predict(contexts)]
-        caption = f"looks worth {found.unit.value(float(np.average(played, weights=scores.weight)))}"
-        rule = in_words(rules[chosen], printed) if chosen else printed
-        yield PageText(f"Rule {number + 1}", rule_text(rule), caption)
+    return PageSection(NEAR, [count, read, differ])
 
 
 def guaranteed_section(found: Findings) -> PageSection | None:

@@ -20,9 +20,9 @@ from milpcb.logs.learning import (
     aside_in_pass,
     claims_of,
     counter_of,
-    held_out_of,
     learn_in_one_pass,
     sample_of,
+    value_of,
 )
 from milpcb.logs.source import Columns
 from milpcb.logs.words import sentences
@@ -80,17 +80,18 @@ def learner() -> LoggedPolicyTree:
 def summed(folder: Path, **asked: Any) -> tuple[Layout, list[Statistics]]:
     """Return the cells of a log, and the sums over its rows."""
     found, questions = log_files(folder), Asked(**asked)
-    sample = sample_of(found, COLUMNS, lambda *_: None)
-    layout: Layout = learner().layout(sample.source.frame, sample.source.log.actions)
-    counter = counter_of(sample, layout, learner(), questions)
+    sample, source = sample_of(found, COLUMNS, lambda *_: None)
+    layout: Layout = learner().layout(source.frame, source.log.actions)
+    counter = counter_of(sample, COLUMNS, layout, learner(), questions)
     return layout, added_up(found, counter, (), questions, lambda *_: None)
 
 
 def learnt(folder: Path, by: Any = None, **asked: Any) -> Findings:
     """Learn from a folder."""
     found = log_files(folder)
-    sample = sample_of(found, COLUMNS, lambda *_: None)
-    return learn_in_one_pass(found, sample, by or learner(), Asked(**asked), lambda _: nullcontext(lambda *_: None))
+    sample, source = sample_of(found, COLUMNS, lambda *_: None)
+    step = lambda _: nullcontext(lambda *_: None)  # noqa: E731
+    return learn_in_one_pass(found, sample, source, by or learner(), Asked(**asked), step)
 
 
 def assert_alike(one: IntervalEstimate, other: IntervalEstimate) -> None:
@@ -132,7 +133,7 @@ def test_rows_kept_aside_have_ordinary_intervals(fixed: Path, found: Findings) -
     in_memory = learner().fit(X, whole["done"], reward=whole["y"], propensity=whole["p"].to_numpy())
     seen = evaluate(in_memory.scores_, found.estimator.policy_, contexts=X)
     layout, _ = summed(fixed)
-    own = held_out_of(found.estimator, layout, found.learnt, 0.95)
+    own = value_of(found.estimator, layout, found.learnt, 0.95)
     for name in ("value", "gain", "logged", "reference_value"):
         assert_alike(getattr(own, name), getattr(seen, name))
     for name, value in seen.constants.items():
