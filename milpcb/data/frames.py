@@ -33,6 +33,8 @@ def names_of(labels: Iterable[Any]) -> tuple[str, ...]:
 
 def table_names(table: Any) -> tuple[str, ...]:
     """Return the names of the columns of a data frame or of numpy's records; () of tables without names."""
+    if isinstance(table, np.ma.MaskedArray):
+        raise InputError("a table with masked entries was given: fill them in, as by .filled(np.nan)")
     if is_frame(table):
         return names_of(table.columns)
     return getattr(getattr(table, "dtype", None), "names", None) or ()
@@ -182,7 +184,7 @@ def as_array(table: Any) -> Any:
                 found[name][i] = _entry(row, name, i)
         return found
     try:
-        array = np.asarray(_objects(table) if np.ma.is_masked(table) else table)
+        array = np.asarray(table)
         rounded = array.dtype == float and (np.abs(array) >= MOST).any()  # among these integers may have lost digits
         if not isinstance(table, np.ndarray) and (array.dtype.kind in "US" or rounded):
             array = np.array(table, dtype=object)
@@ -191,19 +193,12 @@ def as_array(table: Any) -> Any:
     return array
 
 
-def _objects(array: Any) -> Any:
-    """Return an array of objects, None where an entry is masked."""
-    found = np.ma.getdata(array).astype(object)
-    found[np.ma.getmaskarray(array)] = None
-    return found
-
-
 def _of_array(column: Any, name: str, *, own: bool = False) -> GivenColumn:
     """Return a column of an array, or of numpy's records, which has a type of its ``own``."""
     if column.ndim != 1:
         raise InputError(f"column '{clipped(name)}' has shape {column.shape}: give a table with a value in each row")
-    if own and (np.ma.is_masked(column) or column.dtype.kind == "b"):
-        column = _objects(column)
+    if own and column.dtype.kind == "b":
+        column = column.astype(object)
     if column.dtype.kind in "Mm":
         raise _no_dates(name)
     if column.dtype.kind in "biuf":  # an array has one type: its booleans are 0 and 1
