@@ -22,7 +22,6 @@ from milpcb import open_oracle, play
 from milpcb.environments.coba import numbers
 from milpcb.environments.replay import Replay
 from milpcb.errors import InputError
-from milpcb.estimators import from_json
 from milpcb.offline import LoggedRounds, read_log
 from policies import DecisionTrees
 from tests.learned import command
@@ -75,10 +74,10 @@ def test_learn_and_evaluate_give_what_they_need(asked: Any, ending: str, way: st
     said = command("evaluate", name, "found/policy.json", *WAYS, "--method", "snips").output
     assert re.search("this policy +│ 100 +│", said), said
     rows = (pl.read_parquet(name) if ending == "parquet" else pl.read_csv(name, infer_schema=False)).select(own.name)
-    tree = from_json(Path("found/policy.json").read_text())
-    if ending == "csv" and not tree.schema_[own.name].texts:
+    tree = policies.from_json(Path("found/policy.json").read_text())
+    if ending == "csv" and not tree.schema[own.name].texts:
         return  # a file of text has no types: its reader has them, as evaluate has shown
-    assert tree.predict(rows).tolist() == right
+    assert tree.predict_names(rows) == right
     module: dict[str, Any] = {}
     exec(Path("found/policy.py").read_text(), module)  # noqa: S102 - the file is what is tested
     assert [module["decide"](row) for row in rows.to_dicts()] == right

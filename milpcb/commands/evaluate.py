@@ -172,7 +172,6 @@ def _read(path: Path) -> Read:
 
     Where it has numbers of its actions only, these are their names. Raises InputError on another file.
     """
-    from milpcb.estimators import from_json as estimator_from_json
     from milpcb.logs.origin import ORIGIN, Origin
     from milpcb.policies import from_json as policy_from_json
 
@@ -181,9 +180,8 @@ def _read(path: Path) -> Read:
         text = gate.read_bytes(path, follow=True).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
-    estimator = estimator_from_json(text) if '"milpcb_estimator"' in text else None
     try:
-        policy = policy_from_json(text) if estimator is None else estimator.policy_
+        policy = policy_from_json(text)
     except UnknownNameError:
         raise
     except InputError as error:
@@ -191,9 +189,10 @@ def _read(path: Path) -> Read:
     if not policy.names.actions:
         numbers = tuple(map(str, range(max(policy.leaf_actions) + 1)))
         policy = replace(policy, names=replace(policy.names, actions=numbers))
-    origin = None if estimator is None else Origin.read(json.loads(text).get(ORIGIN))
-    schema = policy.schema if origin is None else origin.schema
-    return Read(policy, origin, getattr(estimator, "treatment_cost", None), schema)
+    document = json.loads(text)
+    origin, parameters = Origin.read(document.get(ORIGIN)), document.get("parameters", {})
+    costs = parameters.get("treatment_cost") if isinstance(parameters, dict) else None
+    return Read(policy, origin, costs, policy.schema if origin is None else origin.schema)
 
 
 def _parts(value: Evaluation) -> Table:

@@ -18,7 +18,6 @@ from milpcb.estimators.classes import (
     OptimalRuleList,
     OptimalScoringRule,
     OptimalThresholdRule,
-    from_json,
 )
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "OptimalScoringRule",
     "OptimalThresholdRule",
     "always",
-    "from_json",
     "mean_at_most",
     "never",
     "parity",

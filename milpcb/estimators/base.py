@@ -141,7 +141,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return Question(policies, contexts, tuple(rules), self._question_kind)
 
     def to_json(self) -> str:
-        """Return the fitted estimator as JSON; ``milpcb.estimators.from_json`` and ``policies.from_json`` read it."""
+        """Return policy, values and plain parameters as JSON, of which ``policies.from_json`` reads the policy."""
         return to_json(self)
 
     def to_sql(self) -> str:

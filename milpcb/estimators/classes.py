@@ -7,11 +7,9 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core import gate
 from milpcb.core.checks import flag, whole
-from milpcb.errors import InfeasibleError, InputError, UnknownNameError, shown
+from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.documents import FORMAT, restored
 from milpcb.estimators.inputs import checked, read_features, read_targets, read_weights
 from milpcb.estimators.logged import FromLog
 from milpcb.estimators.rows import Rows, total_of
@@ -263,28 +261,3 @@ class LoggedRuleList(FromLog, RuleListSettings):
 
 class LoggedScoringRule(FromLog, ScoringSettings):
     """The best scoring system, by a log."""
-
-
-def from_json(text: str) -> Any:
-    """Return the fitted estimator that ``to_json`` wrote, with defaults for what was left out.
-
-    Parameters
-    ----------
-    text : what ``estimator.to_json()`` returned; InputError on any other string
-
-    """
-    try:
-        document = gate.read_json(text)
-    except (AttributeError, TypeError, ValueError) as error:
-        raise InputError(f"this is no JSON of an estimator: {error}") from error
-    if not isinstance(document, dict) or document.get("milpcb_estimator") != FORMAT:
-        raise InputError(f"this is no JSON of an estimator in format {FORMAT}; give what estimator.to_json() wrote")
-    known = {
-        cls.__name__: cls for cls in globals().values() if isinstance(cls, type) and issubclass(cls, PolicyEstimator)
-    }
-    if not isinstance(document.get("class"), str) or document["class"] not in known:
-        raise UnknownNameError("estimator", document.get("class"), known)
-    try:
-        return restored(known[document["class"]], document)
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise InputError(f"the JSON of an estimator is damaged ({type(error).__name__}: {error})") from error

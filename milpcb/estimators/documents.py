@@ -10,63 +10,26 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from milpcb.constraints.by_names import NAMES, as_documents, of_document
-from milpcb.errors import MilpcbError, UnknownNameError
-from milpcb.plugins import registry
+from milpcb.constraints.by_names import NAMES, as_documents
+from milpcb.errors import MilpcbError
 
-FORMAT = 2
-ARRAYS = ("constant_values_", "leaf_values_")
-SINGLE = ("policy_value_", "lower_bound_", "optimal_", "maximise_", "n_features_in_")
+FORMAT = 3
+VALUES = ("policy_value_", "lower_bound_", "optimal_", "maximise_")
 
 
 def to_json(estimator: Any) -> str:
-    """Return a fitted estimator as JSON; parameters that are no plain data, such as models, are left out."""
+    """Return a fitted estimator as JSON: its policy, its values, and the parameters that are plain data."""
     check_is_fitted(estimator)
     parameters = {name: _plain(value) for name, value in estimator.get_params(deep=False).items()}
-    names = getattr(estimator, "feature_names_in_", None)
     document = {
         "milpcb_estimator": FORMAT,
         "class": type(estimator).__name__,
         "parameters": {name: value for name, value in parameters.items() if _is_plain(value)},
-        "left_out": [name for name, value in parameters.items() if not _is_plain(value)],
         "policy": estimator.policy_.document(),
-        "actions": {"type": estimator.actions_.dtype.str, "names": estimator.actions_.tolist()},
-        "feature_names_in_": None if names is None else names.tolist(),
-        **{name: getattr(estimator, name) for name in SINGLE},
-        **{
-            name: np.where(np.isnan(array := getattr(estimator, name)), np.array(None), array).tolist()
-            for name in ARRAYS
-        },
+        "constant_values_": estimator.constant_values_.tolist(),
+        **{name: getattr(estimator, name) for name in VALUES},
     }
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
-
-
-def restored(cls: Any, document: dict[str, Any]) -> Any:
-    """Return the estimator of a class that ``to_json`` wrote; raises LookupError, TypeError, ValueError on others."""
-    parameters = {name: _unplain(value) for name, value in document["parameters"].items()}
-    if isinstance(named := parameters.get("policies"), str) and not registry.is_installed("policies", named):
-        raise UnknownNameError("policy class", named, registry.names("policies"))
-    estimator = cls(**parameters)
-    policy = document["policy"]
-    if policy["class"] not in registry.names("policy"):
-        raise UnknownNameError("policy", policy["class"], registry.names("policy"))
-    estimator.policy_ = registry.load("policy", policy["class"]).from_document(policy)
-    estimator.schema_ = estimator.policy_.schema
-    estimator.actions_ = _actions(**document["actions"])
-    if document["feature_names_in_"] is not None:
-        estimator.feature_names_in_ = np.array(document["feature_names_in_"], dtype=object)
-    for name in SINGLE:
-        setattr(estimator, name, document[name])
-    for name in ARRAYS:
-        setattr(estimator, name, np.array(document[name], dtype=float))
-    return estimator
-
-
-def _actions(type: str, names: list[Any]) -> Any:  # noqa: A002 - the key of the document
-    kind = np.dtype(type).kind
-    if kind not in "biufUO" or not all(isinstance(name, (bool, int, float, str)) for name in names):
-        raise ValueError(f"names of actions of type {type}")
-    return np.array(names, dtype=str if kind == "U" else type)  # strings of any length would take as much for each name
 
 
 def _plain(value: Any) -> Any:
@@ -75,14 +38,6 @@ def _plain(value: Any) -> Any:
     if type(value) in NAMES.values():
         return as_documents([value])[0]
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _unplain(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_unplain(entry) for entry in value]
-    if isinstance(value, dict) and "constraint" in value:
-        return of_document(value)
-    return value
 
 
 def _is_plain(value: Any) -> bool:

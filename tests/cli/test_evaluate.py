@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from milpcb.errors import InputError
-from milpcb.estimators import from_json
 from milpcb.offline import evaluate, read_log, scores
 from milpcb.offline.log import kept_aside
+from milpcb.policies import from_json
 from tests.learned import NO_CLAIMS, command
 
 ACTION = ("--action", "treat")
@@ -121,7 +121,7 @@ def test_what_was_done_and_what_came_of_it_need_not_be_named(cut, sign):
     assert asked("second.csv", "--randomised") == asked("second.csv", *WAYS, sign, "earned")
     by_other = asked("second.csv", "--randomised", "--reward", "well")
     assert by_other == asked("second.csv", *WAYS, "--reward", "well")
-    Path("bare.json").write_text(from_json(Path("found/policy.json").read_text()).policy_.to_json())
+    Path("bare.json").write_text(from_json(Path("found/policy.json").read_text()).to_json())
     with pytest.raises(InputError, match="--action"):
         asked("second.csv", "--randomised", policy="bare.json")
 
@@ -164,7 +164,7 @@ def test_a_policy_without_its_log_reads_codes_as_it_did(cut):
     paid = pl.col("treat").eq("yes").cast(float) * pl.col("ward").eq("7").cast(float)
     frame = FIRST.with_columns(earned=paid)
     cut("--reward", "earned", *KEPT, "--treatment-cost", "yes=0.1", frame=frame)
-    Path("bare.json").write_text(from_json(Path("found/policy.json").read_text()).policy_.to_json())
+    Path("bare.json").write_text(from_json(Path("found/policy.json").read_text()).to_json())
     found = frame.filter(pl.col("ward") != "02")  # without a code that begins with 0
     found.write_csv("second.csv")
     said = asked("second.csv", *EARNED, *KEPT, policy="bare.json")
@@ -182,8 +182,8 @@ def test_rows_kept_aside_may_have_values_that_no_other_row_has(learnt):
     found = learnt(FIRST.with_columns(ward=pl.Series(wards)), *EARNED, *QUICK, "--holdout", "0.3")
     assert "rows kept aside" in found.printed
     tree = from_json((found.folder / "policy.json").read_text())
-    assert set(tree.schema_["ward"].values) == {*filter(None, wards)}
-    assert tree.schema_["ward"].missing
+    assert set(tree.schema["ward"].values) == {*filter(None, wards)}
+    assert tree.schema["ward"].missing
     known = read_log(FIRST.select("age"), FIRST["treat"], reward=FIRST["earned"], propensity="randomised")
     seed = next(seed for seed in range(100) if kept_aside(known, 0.3, seed)[3])
     frame = FIRST.with_columns(age=pl.when(pl.int_range(600) == 3).then(None).otherwise("age"))

@@ -7,10 +7,11 @@ import polars as pl
 import pytest
 
 from milpcb.errors import InputError
-from milpcb.estimators import LoggedPolicyTree, from_json, parity, share_at_most
+from milpcb.estimators import LoggedPolicyTree, parity, share_at_most
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
 from milpcb.logs.source import Columns, make_source
+from milpcb.policies import from_json
 from tests.learned import NO_CLAIMS, command
 
 N = 400
@@ -96,7 +97,7 @@ def test_weights_reach_the_command_and_are_said(learnt, monkeypatch):
 def test_features_add_up(learnt):
     """--features a --features b,c are all three, each once."""
     found = learnt(made(), *SNIPS, "--features", "age", "--features", "sex, age", "--thresholds", "3")
-    assert list(from_json((found.folder / "policy.json").read_text()).feature_names_in_) == ["age", "sex"]
+    assert from_json((found.folder / "policy.json").read_text()).schema.names == ("age", "sex")
 
 
 @pytest.mark.parametrize("one_pass", [False, True])

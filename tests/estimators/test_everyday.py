@@ -7,12 +7,11 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 from milpcb.core import long_search
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError
 from milpcb.estimators import (
     LoggedPolicyTree,
     OptimalPolicyTree,
     OptimalRuleList,
-    from_json,
     never,
     share_at_most,
 )
@@ -57,16 +56,6 @@ def test_a_depth_of_0_is_the_best_constant(people, options):
     assert tree.policy_value_ == pytest.approx(costs.mean(axis=0)[best]) == tree.constant_values_[best]
     assert tree.optimal_
     assert tree.to_sql() == str(best)
-    assert from_json(tree.to_json()).predict(X).tolist() == [best] * N
-
-
-def test_a_grid_of_depths_begins_with_the_constant(people):
-    """Where one action is better by as much for all, cross-validation chooses no test; its score is that action's."""
-    X, costs, _, _ = people
-    costs = 0.2 * costs + [[0.0, 1.0]]
-    search = GridSearchCV(OptimalPolicyTree(), {"max_depth": [0, 3]}, cv=3).fit(X, costs)
-    assert search.best_params_ == {"max_depth": 0}
-    assert search.cv_results_["mean_test_score"][0] == pytest.approx(-costs[:, 0].mean())
 
 
 def test_a_depth_of_0_learns_from_a_log_and_in_one_pass(people):
@@ -85,19 +74,6 @@ def test_a_depth_of_0_learns_from_a_log_and_in_one_pass(people):
 # ------------------------------------------------------------------- targets
 
 
-def test_two_columns_of_one_name_are_one_line(people):
-    """In the table that is learnt from, and in a later one."""
-    X, costs, _, _ = people
-    twice = pd.concat([X, X[["age"]]], axis=1)
-    tree = OptimalPolicyTree(max_depth=0).fit(X, costs)
-    for ask in (lambda: OptimalPolicyTree(max_depth=0).fit(twice, costs), lambda: tree.predict(twice)):
-        with pytest.raises(
-            InputError, match=r"^the table has several columns named 'age': give each a name of its own$"
-        ):
-            ask()
-    assert tree.predict(X).tolist() == [int(costs.mean(axis=0).argmin())] * N
-
-
 def test_effects_are_no_labels(people):
     """One column of real numbers, exact, rounded, as a frame or with few values, is refused by fit and score."""
     X, costs, _, _ = people
@@ -112,16 +88,6 @@ def test_effects_are_no_labels(people):
     as_costs = OptimalPolicyTree(max_depth=1).fit(X, np.column_stack([0 * effect, -effect]))
     assert tree.predict(X).tolist() == as_costs.predict(X).tolist()
     assert tree.policy_value_ == -as_costs.policy_value_ > 0
-
-
-@pytest.mark.parametrize("labels", [[0, 1], [1.0, 2.0], ["a", "b"], [True, False], [-1, 1]])
-def test_whole_numbers_strings_and_booleans_stay_labels(people, labels):
-    """Each wrong one costs 1."""
-    X = people[0]
-    y = np.array(labels)[(X["age"] > 50).astype(int)]
-    tree = OptimalPolicyTree(max_depth=1, thresholds=[[50], [0.5]], features=["age", "price"]).fit(X, y)
-    assert tree.policy_value_ == 0.0
-    assert tree.predict(X).tolist() == y.tolist()
 
 
 # ------------------------------------------------------------------- logs
@@ -172,14 +138,6 @@ def test_too_few_groups_ask_for_groups():
     with pytest.raises(Exception, match="or take more groups"):
         tree.fit(X, done, reward=rng.random(60), propensity="randomised")
     assert len(set(zip(log.group.tolist(), second.fold.tolist(), strict=True))) == 3  # a group is in one fold
-
-
-def test_unknown_names_stay_unknown_name_errors(people):
-    """Errors that are said in other words keep their kind."""
-    tree = OptimalPolicyTree(kind="serach")
-    with pytest.raises(UnknownNameError):
-        tree.fit(people[0], people[1])
-    assert not hasattr(tree, "policy_")
 
 
 def test_a_type_of_categories_has_spellings_that_no_row_of_a_fold_has():

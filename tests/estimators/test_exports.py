@@ -23,7 +23,6 @@ from milpcb.estimators import (
     OptimalRuleList,
     OptimalScoringRule,
     OptimalThresholdRule,
-    from_json,
 )
 from policies import DecisionTrees
 from policies.exports.sql import literal
@@ -77,29 +76,18 @@ def test_exports_answer_as_predict(fitted):
 
 
 def test_json_and_pickle_answer_as_predict(fitted):
-    """The estimator comes back whole from both; its JSON is that of its policy as well."""
+    """A pickle is the whole estimator; the JSON is that of its policy, with values and parameters."""
     estimator, rows = fitted
     expected = estimator.predict(rows).tolist()
-    for back in (from_json(estimator.to_json()), pickle.loads(pickle.dumps(estimator))):  # noqa: S301 - ours
-        assert back.predict(rows).tolist() == expected
-        assert back.policy_ == estimator.policy_
-        assert str(back.policy_) == str(estimator.policy_)
-        assert np.array_equal(back.predict_value(rows), estimator.predict_value(rows), equal_nan=True)
-        assert {**back.get_params(), "constraints": ()} == estimator.get_params()  # JSON has lists only
-        assert (back.policy_value_, back.lower_bound_, back.optimal_) == (
-            estimator.policy_value_,
-            estimator.lower_bound_,
-            estimator.optimal_,
-        )
-    assert policies.from_json(estimator.to_json()).predict_names(rows) == expected
-    document = json.loads(estimator.to_json())
-    for damage in (
-        {"type": "<M8[D]"},  # no names of actions have this type, whatever the names are
-        {"type": "<i8", "names": [[0], [1]]},  # no names, though of a type that names have
-        {"type": "<U1", "names": [None, {}]},
-    ):
-        with pytest.raises(InputError, match=r"the JSON of an estimator is damaged .*names of actions of type"):
-            from_json(json.dumps({**document, "actions": document["actions"] | damage}))
+    back = pickle.loads(pickle.dumps(estimator))  # noqa: S301 - ours
+    assert back.predict(rows).tolist() == expected
+    assert np.array_equal(back.predict_value(rows), estimator.predict_value(rows), equal_nan=True)
+    policy, document = policies.from_json(estimator.to_json()), json.loads(estimator.to_json())
+    assert policy == back.policy_ == estimator.policy_
+    assert str(policy) == str(back.policy_)
+    assert policy.predict_names(rows) == expected
+    assert {**document["parameters"], "constraints": ()} == estimator.get_params()  # JSON has lists only
+    assert document["policy_value_"] == estimator.policy_value_
 
 
 def test_numbers_are_read_as_exactly_these_floats():
@@ -166,22 +154,7 @@ def test_what_cannot_be_written_is_one_line():
     X = np.random.default_rng(0).normal(size=(20, 2))
     estimator = OptimalPolicy(policies="halfspaces").fit(X, (X[:, 0] > 0).astype(int))
     refused(estimator.to_sql, "HalfspaceRule cannot be written as SQL or Python")
-    assert np.array_equal(from_json(estimator.to_json()).predict(X), estimator.predict(X))
-    refused(lambda: from_json(estimator.policy_.to_json()), "this is no JSON of an estimator in format 2")
-
-
-def test_names_and_other_values_of_actions_are_written_as_python_and_sql_have_them():
-    """An array is as good as a list; the source is a function of no name that it calls itself."""
-    rule = list(policies.ThresholdRules(2, thresholds=[[0.5]]).on(np.array([[0.0], [1.0]])).policies())[-1]
-    for name in ("float", "ValueError", "\ufb02oat", "__debug__"):
-        with pytest.raises(InputError, match="name must be one that a Python function can have"):
-            rule.to_python(name=name)
-    for values in (["no", "yes"], [3, 7], [False, True]):
-        assert rule.to_python(np.array(values)) == rule.to_python(list(np.array(values))) == rule.to_python(values)
-        assert rule.to_sql(np.array(values)) == rule.to_sql(values)
-    for export in (rule.to_sql, rule.to_python):
-        with pytest.raises(InputError, match="actions must be a value for each action, 0 to 1, got"):
-            export(["no"])
+    assert np.array_equal(policies.from_json(estimator.to_json()).predict(X), estimator.predict(X))
 
 
 @pytest.mark.parametrize(("lost", "right"), [(None, ["B", "A"]), ("", ["B", "A"]), ("south", ["A", "B"])])
@@ -309,28 +282,9 @@ def digits(request):
 @pytest.mark.usefixtures("digits")
 def test_every_number_is_read_as_itself():
     """SQLite rounds decimals twice, and with 53 digits otherwise; what is written stands above either."""
-    base = sqlite3.connect(":memory:")
-    assert [x for x in numbers() if base.execute(f"SELECT {literal(x)}").fetchone()[0] != x] == []
-
-
-def test_another_database_reads_the_same():
-    """The form is SQL of all databases, and its arithmetic is exact."""
-    drawn = numbers()[::5]
-    assert list(duckdb.sql(f"SELECT {', '.join(map(literal, drawn))}").fetchall()[0]) == drawn
-
-
-def test_decimals_that_people_write_stay_as_they_are():
-    """A cut that is read alike everywhere is not taken apart."""
-    assert [literal(x) for x in (0.5, 2.25, 1e-5, 40.0, 0.1, 686.5)] == [
-        "0.5e0",
-        "2.25e0",
-        "1e-05",
-        "40",
-        "0.1e0",
-        "686.5e0",
-    ]
-    assert literal(2.0**-70) == "(1e0 / 4611686018427387904e0 / 256e0)"
-    assert literal(-3 * 2.0**132) == "(-3e0 * 4611686018427387904e0 * 4611686018427387904e0 * 256e0)"
+    base, drawn = sqlite3.connect(":memory:"), numbers()
+    assert [x for x in drawn if base.execute(f"SELECT {literal(x)}").fetchone()[0] != x] == []
+    assert list(duckdb.sql(f"SELECT {', '.join(map(literal, drawn[::5]))}").fetchall()[0]) == drawn[::5]
 
 
 @LINUX

@@ -8,8 +8,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from milpcb.data.actions import action_name
 from milpcb.errors import InputError
-from milpcb.estimators import OptimalPolicyTree, from_json
+from milpcb.estimators import OptimalPolicyTree
+from milpcb.policies import from_json
 from tests.exported import exported, in_duckdb, in_python, in_sqlite
 from tests.learned import NO_CLAIMS, command
 
@@ -56,7 +58,8 @@ def test_exports_return_what_was_done(actions, how, ending, tmp_path, monkeypatc
     plays = in_python(python, frame)
     assert plays == best
     assert {type(play) for play in plays} <= {str, bool, int}
-    assert tree.predict(frame.select("age")).tolist() == in_sqlite(sql, frame.select("age")) == best
+    assert in_sqlite(sql, frame.select("age")) == best
+    assert tree.predict_names(frame.select("age")) == [action_name(action) for action in best]
 
 
 @pytest.mark.parametrize(("ending", "how"), [("csv", ()), ("parquet", ()), ("parquet", ("--one-pass",))])
@@ -65,10 +68,10 @@ def test_marks_are_missing_at_serving(ending, how, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame = pl.DataFrame({"town": TOWN, "age": AGE, "done": DONE, "earned": EARNED})
     tree, python, sql = learnt(frame, ending, "--missing", "?,-999", *how)
-    assert tree.schema_["town"].missing_as == tree.schema_["age"].missing_as == ("?", "-999")
+    assert tree.schema["town"].missing_as == tree.schema["age"].missing_as == ("?", "-999")
     t = pl.DataFrame(ASKED, schema={"town": pl.String, "age": pl.Int64}, orient="row")
     wanted = [1, 1, 1, 1, 1, 0]
-    assert tree.predict(t).tolist() == tree.policy_.predict([dict(row) for row in t.to_dicts()]).tolist() == wanted
+    assert tree.predict(t).tolist() == tree.predict([dict(row) for row in t.to_dicts()]).tolist() == wanted
     assert in_python(python, t) == in_sqlite(sql, t) == in_duckdb(sql, t) == wanted
     for text in (python, sql):
         assert 'town: category, north, south; may be missing; read as missing: "", ?, "-999"' in text
