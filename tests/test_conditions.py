@@ -66,17 +66,6 @@ def test_a_printed_test_is_read_as_what_it_was(drawn):
     assert holds(printed, values).tolist() == expected.tolist(), printed
 
 
-@settings(max_examples=30)
-@given(printed_tests(), printed_tests())
-def test_printed_tests_are_joined_by_and(one, other):
-    """So are several of them, of any columns."""
-    values = {**other[0], **one[0]}
-    if any(not np.array_equal(values[name], column) for name, column in other[0].items()):
-        return
-    both = holds(f"{one[1]} and {other[1]}", values)
-    assert both.tolist() == (one[2] & other[2]).tolist()
-
-
 @settings(max_examples=60)
 @given(st.lists(VALUES, max_size=5), TEXTS)
 def test_two_values_are_never_written_alike(values, text):

@@ -65,17 +65,6 @@ def test_totals_that_differ_by_a_rounding_are_no_infinity(kind, rule, name):
     assert np.allclose(oracle.profile(1e9 * costs - 3e9, 0), 1e10 - 15e9)
 
 
-def test_a_forbidden_action_has_no_cost_where_totals_differ_by_roundings():
-    """Penalties are larger than what is lost when many costs are added up."""
-    rng = np.random.default_rng(0)
-    contexts = rng.integers(0, 2, (200, 4)).astype(float)
-    rule = never(1, rows=[3])
-    oracle = open_oracle(ThresholdRules(3, max_cuts=1), contexts, kind="search", constraints=[rule])
-    for _ in range(20):
-        costs = rng.normal(size=(200, 1)) * 10 * (1 + rng.integers(-2, 3, (200, 3)) * 1.1e-16)
-        assert np.isinf(oracle.profile(costs, 3)).tolist() == [False, True, False]
-
-
 @settings(max_examples=8)
 @given(seed=st.integers(0, 10_000))
 def test_whole_costs_stay_whole_under_real_constraints(seed):
@@ -112,20 +101,6 @@ def test_totals_too_close_for_any_solver_are_an_error(monkeypatch):
     costs = np.arange(15.0).reshape(5, 3) % 4
     far = open_oracle(*INSTANCES["trees of depth 1"], constraints=[LabelConstraint(above, 5.1)])
     assert far.value(costs) == open_oracle(*INSTANCES["trees of depth 1"]).value(costs)
-
-
-def test_each_labeling_is_cut_off_once(monkeypatch):
-    """So as many cuts as there are labelings that come too close to the bound are always enough."""
-    (policies, contexts), labelings = INSTANCES["trees of depth 1"], LABELINGS["trees of depth 1"]
-    weights, costs = np.tile([0.0, 0.0, 1.0], (5, 1)), np.tile([2.0, 1.0, 0.0], (5, 1))
-    weights[:, 2] += 1e-7
-    totals = weights[np.arange(5), labelings].sum(axis=1)
-    for bound in range(2, 6):
-        close = int(((totals > bound) & (totals < bound + 1e-6)).sum())
-        monkeypatch.setattr("milpcb.oracles.milp.MOST_CUT_OFF", close)
-        rules = [LabelConstraint(weights, float(bound))]
-        kept = costs[np.arange(5), labelings][totals <= bound].sum(axis=1)
-        assert open_oracle(policies, contexts, constraints=rules).value(costs) == kept.min()
 
 
 @KINDS

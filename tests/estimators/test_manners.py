@@ -173,18 +173,6 @@ def log(n, seed):
     return X, action, (action == right) + rng.normal(0, 0.3, n)
 
 
-def test_what_a_log_brings_is_routed():
-    """Reward and propensity reach ``fit`` and ``score`` through a pipeline within a search over depth."""
-    X, action, reward = log(600, 0)
-    propensity = np.full(600, 0.5)
-    names = dict.fromkeys(("reward", "propensity"), True)
-    with sklearn.config_context(enable_metadata_routing=True):
-        tree = LoggedPolicyTree(method="ips").set_fit_request(**names).set_score_request(**names)
-        search = GridSearchCV(make_pipeline(FunctionTransformer(), tree), {"loggedpolicytree__max_depth": [1, 2]}, cv=3)
-        search.fit(X, action, reward=reward, propensity=propensity)
-        assert search.best_params_ == {"loggedpolicytree__max_depth": 2}
-
-
 def test_a_log_without_outcomes_is_imitated_with_a_warning():
     """With neither reward nor cost the policy agrees with what was done, and a warning names the reason."""
     X, _, _ = log(200, 0)

@@ -87,8 +87,10 @@ def test_a_setting_that_cannot_be_is_named(estimator: Any, named: str) -> None:
 TABLES: list[tuple[Any, str]] = [
     (pl.DataFrame({"x": ["2020-01-01"] * 3}).with_columns(pl.col("x").str.to_date()), "'x'"),
     (pl.DataFrame({"x": [[1], [2], [3]]}), "'x'"),
+    *((pd.DataFrame({"x": column}), "'x' holds") for column in ([1 + 2j, 2], [b"a", b"b"], pd.cut([1.0, 2.0], 2))),
     (pd.DataFrame({"x": [1.0, np.inf, 2.0]}), "'x' is inf in row 1"),
     (pd.DataFrame({"x": []}), "minimum of 1"),
+    (pd.DataFrame([[1, 2]] * 3, columns=["x", "x"]), "several columns named 'x'"),
     (pd.DataFrame({"x": [f"id {i}" for i in range(101)]}), "101 different strings"),
     *(
         (pd.DataFrame({"g": pd.Series(values, dtype=object)}), "'g' holds values of several kinds")

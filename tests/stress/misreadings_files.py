@@ -1,4 +1,4 @@
-"""Drawn tables in files, with the faults that the reader of files once had.
+"""Drawn tables in files.
 
 Each case is a file of some columns: numbers, categories, codes, booleans, row numbers and identifiers, with marks of
 missing values, separators, decimal commas and an order of columns, as CSV or Parquet, in memory and in one pass.
@@ -10,16 +10,13 @@ import random
 import re
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import polars as pl
 
 from milpcb.errors import InputError
-from milpcb.logs import features, read
 from milpcb.logs.files import log_files
 from milpcb.logs.learning import sample_of
 from milpcb.logs.source import Columns, Source, read_source
@@ -173,41 +170,3 @@ def _verdict(source: Source, column: Drawn, named: tuple[str, ...], notes: str) 
     if source.frame[column.name].to_list() == wanted:
         return "as meant"
     return "reported" if f"'{' '.join(column.name.split())}'" in " ".join(notes.split()) else "SILENT"
-
-
-# ---------------------------------------------------------------- old faults
-
-
-@contextmanager
-def _marks_are_strings() -> Iterator[None]:
-    """Know few marks, let every number be a category, and say nothing."""
-    with (
-        patch.object(read, "MARKS", {"na", "nan", "null", "none"}),
-        patch.object(features, "_nearly_numbers", lambda _: ""),
-        patch.object(features, "_of_strings", lambda _: ()),
-    ):
-        yield
-
-
-TYPED = read.typed  # as it is when nothing is patched
-
-
-def _with_missing_strings(column: pl.Series, named: Any = ()) -> read.ReadColumn:
-    """Read marks among strings as missing, and say nothing."""
-    found = TYPED(column, {*named, "NA", "None", "N/A", "-"})
-    return read.ReadColumn(found.column, {})
-
-
-FAULTS: dict[str, tuple[int, Callable[[], Any]]] = {  # the first case to look at, as rare faults show late
-    "marks are strings": (0, _marks_are_strings),
-    "names that end in id": (
-        0,
-        lambda: patch.object(
-            features, "_called_identifier", lambda name: bool(re.search(r"(^|[\W_])id$|[a-z]id$", name, re.IGNORECASE))
-        ),
-    ),
-    "row numbers": (0, lambda: patch.multiple(features, ROW_NUMBERS=re.compile(r"(?!)"), MANY=10**9)),
-    "64 bits": (0, lambda: patch.object(read, "MOST", 2**80)),
-    "missing strings": (8, lambda: patch.object(read, "typed", _with_missing_strings)),
-    "other strings among numbers": (25, lambda: patch.object(features, "_nearly_numbers", lambda _: "")),
-}

@@ -1,7 +1,6 @@
 """Drawn tables, services and files: no value is read as something else than was meant, without a word.
 
 A rule is learnt from a column of some kind; rows come later in other types, ways and orders, to all that reads them.
-Old faults, put back one by one, are found.
 """
 
 import random
@@ -9,24 +8,18 @@ import sqlite3
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
-from dataclasses import replace
+from contextlib import closing
 from decimal import Decimal
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import policies
 from milpcb import Bandit
-from milpcb.bandit import contexts
-from milpcb.data import fields, frames, made_columns, schema
 from milpcb.estimators import OptimalPolicyTree
 from policies import DecisionTrees
-from policies.exports import python
 from tests.inside import numbers_of
 from tests.stress import misreadings_files
 from tests.stress.misreadings_cases import Service, drawn_service, quoted, spelt, ways
@@ -139,54 +132,6 @@ def _plain(value: Any) -> Any:
     return None if pd.isna(value) else value
 
 
-# ----------------------------------------------------------------- old faults
-
-
-def _anything(_self: Any, value: Any, _row: int | None = None) -> Any:
-    try:
-        return fields.plain(value)
-    except TypeError:
-        return value
-
-
-def _truth_of_text(self: Any, value: Any, row: int | None = None) -> Any:
-    """Take text for false in columns of booleans."""
-    return value == 1 if self.kind == "boolean" and isinstance(value, str) else ONE(self, value, row)
-
-
-def _nothing_is_missing(self: Any, value: Any, row: int | None = None) -> Any:
-    """Let what is missing be like any other."""
-    return ONE(replace(self, missing=True), value, row)
-
-
-def _codes_are_numbers(name: str, given: Any, role: str = "feature") -> Any:
-    """Forget that a type of categories says what it is."""
-    return INFERRED(name, replace(given, categories=None), role)
-
-
-def _closed(field: Any, cuts: Any) -> Any:
-    """Test declared strings as if no others came."""
-    column = np.array(field.values, dtype=object)
-    return tuple(made_columns._categories(field, set(column.tolist()), 4, 0)) if field.texts else DECLARED(field, cuts)
-
-
-ONE, INFERRED, DECLARED = fields.Field.one, schema.inferred, contexts.declared_columns
-NAMED, IN_ORDER, HEAD = frames.named, frames.in_order, python.HEAD
-# Each fault, and the one place of the reader that it takes out.
-FAULTS: dict[str, tuple[int, Callable[[], AbstractContextManager[Any]]]] = {
-    "types": (0, lambda: patch.object(fields.Field, "one", _anything)),
-    "truth": (17, lambda: patch.object(fields.Field, "one", _truth_of_text)),
-    "missing": (0, lambda: patch.object(fields.Field, "one", _nothing_is_missing)),
-    "codes": (12, lambda: patch.object(schema, "inferred", _codes_are_numbers)),
-    "declared": (13, lambda: patch.object(contexts, "declared_columns", _closed)),
-    "names": (0, lambda: patch.object(contexts, "named", lambda row: NAMED(row) if isinstance(row, dict) else None)),
-    "spellings": (0, lambda: patch.object(fields.Field, "_string", lambda _self, entry, _row: entry)),
-    "marks": (50, lambda: patch.object(fields.Field, "marks", ())),
-    "order": (0, lambda: patch.object(contexts, "in_order", list)),
-    "export": (0, lambda: patch.object(python, "HEAD", HEAD.replace("if not fits:", "if False:"))),
-}
-
-
 def outcomes(numbers: range, *parts: Callable[[random.Random], Iterator[Outcome]]) -> Iterator[Outcome]:
     """Yield what came of the cases; the parts take turns."""
     for number in numbers:
@@ -209,13 +154,3 @@ def test_no_drawn_file_is_misread(numbers: range) -> None:
     found = list(outcomes(numbers, misreadings_files.files))
     assert [what for kind, what in found if kind == "SILENT"] == []
     assert sum(kind == "as meant" for kind, _ in found) > 5 * len(numbers)
-
-
-@pytest.mark.parametrize("fault", [*FAULTS, *misreadings_files.FAULTS])
-def test_each_old_fault_is_found(fault: str) -> None:
-    """Where the part of the reader that ended it is taken out."""
-    of_rows = fault in FAULTS
-    (first, put_back), parts = (FAULTS | misreadings_files.FAULTS)[fault], (tables, services)
-    with put_back():
-        found = outcomes(range(first, 80), *(parts if of_rows else (misreadings_files.files,)))
-        assert any(kind == "SILENT" for kind, _ in found)
