@@ -185,15 +185,14 @@ def test_contexts_can_be_made_to_get_an_action_or_kept_from_it(rows):
     [
         (lambda: share_at_most(0, 1.5), "share must be between 0 and 1, got 1.5"),
         (lambda: share_at_most(0, np.nan), "share must be between"),
-        (lambda: mean_at_most({0: ["a", "b"]}, 0.5), "must be numbers"),
-        (lambda: mean_at_most({0: [[1, 2]]}, 0.5), "a finite number for each row, or the name of a column"),
+        (lambda: mean_at_most({0: [1, 2]}, 0.5), "a finite number, or the name of a column that has one for each row"),
         (lambda: parity(0, [[0, 1]], 0.1), "group must be the name or number of a column, or a value for each row"),
         (lambda: parity(0, None, 0.1), "group must be the name or number of a column"),
         (lambda: parity(0, [0, 1], -0.1), "delta must be between"),
         (lambda: mean_at_most([[1, 2], [3]], 0.5), "amounts must map names of actions to numbers or columns"),
         (lambda: mean_at_most({}, 0.5), "amounts must map names of actions to numbers or columns"),
         (lambda: mean_at_most({0: 1}, np.inf), "bound on the mean must be finite"),
-        (lambda: mean_at_most({0: [1, 2], 1: np.nan}, 1.0), "an amount of mean_at_most must be a finite number"),
+        (lambda: mean_at_most({0: 1, 1: np.nan}, 1.0), "an amount of mean_at_most must be a finite number"),
         *(
             (lambda rows=rows: always(0, rows=rows), "rows must be row numbers, which count from 0, or a boolean")
             for rows in ([], [False, False], [-1], [0.5], [[1], [2, 3]])
@@ -217,10 +216,6 @@ def test_a_wrong_argument_is_one_clear_line(make, fragment):
         (parity(0, [0, 1, 2], 0.1), "the values of a group must have an entry for each of the 5 rows, got 3"),
         (parity(0, [1] * 5, 0.1), "group has one value only, so parity has no two groups to compare"),
         (parity(0, 9, 0.1), "the column of a constraint must be"),
-        (
-            mean_at_most({0: [1, 2]}, 0.5),
-            "the amounts of mean_at_most must have an entry for each of the 5 rows, got 2",
-        ),
         (always(0, rows=[5]), "row 5 is outside the 5 rows; rows count from 0"),
         (always(0, rows=[True, False]), "the booleans of rows must have an entry for each of the 5 rows, got 2"),
     ],

@@ -120,7 +120,6 @@ MAKING: list[Case] = [
     (lambda: keeping("call"), "share_at_most"),
     (lambda: keeping(never("call", rows=[0])), "rows of a constraint"),
     (lambda: keeping(parity("call", [0, 1], 0.1)), "group of a constraint"),
-    (lambda: keeping(mean_at_most({"call": [1]}, 1)), "amounts of a constraint"),
     *(
         (lambda rule=rule, known=known: keeping([rule], PEOPLE, values=REGIONS, contexts=known), "'call'")
         for rule in (share_at_most("cal", 0.2), never("cal", "age > 30"), mean_at_most({"cal": 1}, 0.2))

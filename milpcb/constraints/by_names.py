@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from milpcb.constraints.linear import LabelConstraint, close_rates
 from milpcb.constraints.rows import NamedRows
-from milpcb.core.checks import number_array, real
+from milpcb.core.checks import real
 from milpcb.data.columns import Values, in_words
 from milpcb.data.conditions import holds
 from milpcb.data.schema import read_columns
@@ -52,10 +52,7 @@ class NamedConstraint(ABC):
     @property
     def by_row(self) -> str:
         """The name of an argument that has an entry for each row of one table; "" for none."""
-        for name, value in vars(self).items():
-            if any(isinstance(each, tuple) for each in (value.values() if isinstance(value, Mapping) else [value])):
-                return name
-        return ""
+        return next((name for name, value in vars(self).items() if isinstance(value, tuple)), "")
 
 
 @dataclass(frozen=True)
@@ -143,8 +140,8 @@ class MeanAtMost(NamedConstraint):
 
     Parameters
     ----------
-    amounts : maps names of actions to what they take of it: a number, the name of a column that has it for each row, or
-        a number for each row; actions that are not named take nothing
+    amounts : maps names of actions to what they take of it: a number, or the name of a column that has it for each row;
+        actions that are not named take nothing
     bound : the largest mean
 
     """
@@ -161,10 +158,7 @@ class MeanAtMost(NamedConstraint):
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
         """Return what each action takes."""
-        each = [
-            rows.table(rows.numbers("the amounts of mean_at_most", amount), action)
-            for action, amount in self.amounts.items()
-        ]
+        each = [rows.table(rows.numbers("mean_at_most", amount), action) for action, amount in self.amounts.items()]
         return {"": np.sum(each, axis=0)}
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
@@ -296,16 +290,9 @@ def _plain_group(given: Any) -> int | tuple[Any, ...]:
     return entries
 
 
-def _plain_amount(given: Any) -> str | float | tuple[float, ...]:
-    what = "an amount of mean_at_most"
-    if isinstance(given, str):
-        return given
-    if not hasattr(given, "__len__"):
-        return real(what, given, "a finite number", lambda _number: True)
-    found = number_array(what, given)
-    if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
-        raise InputError(f"{what} must be a finite number for each row, or the name of a column, got {shown(given)}")
-    return tuple(found.tolist())
+def _plain_amount(given: Any) -> str | float:
+    wanted = "a finite number, or the name of a column that has one for each row"
+    return given if isinstance(given, str) else real("an amount of mean_at_most", given, wanted, lambda _number: True)
 
 
 def _plain_rows(given: Any) -> tuple[int, ...] | tuple[bool, ...]:

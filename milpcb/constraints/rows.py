@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,24 +14,14 @@ from milpcb.errors import InputError, UnknownNameError
 from milpcb.types import Bools, Floats
 
 
-class WeightedRows(Protocol):
-    """Weighted rows that are merged into distinct contexts (g, d)."""
-
-    @property
-    def weight(self) -> Floats:
-        """The weight (n,) of each row."""
-
-    def total(self, table: Floats) -> Floats:
-        """Return the weighted totals (g, k) of a table (n, k) at each distinct context."""
-
-
 @dataclass(frozen=True)
 class NamedRows:
     """Rows of a table as constraints read them."""
 
     values: Mapping[str, Values]  # the columns (n,) by name, in their order
     actions: Sequence[Any]  # their names
-    merged: WeightedRows | None = None  # weights and distinct contexts; None: each row counts once
+    # ``weight`` (n,) of the rows, and ``total``, from a table (n, k) to its weighted sums (g, k) at distinct contexts
+    merged: Any = None
     kept: Bools | None = None  # (m,) which of the m rows that were handed in are the n rows here; None for all
 
     def __len__(self) -> int:
@@ -63,9 +53,7 @@ class NamedRows:
         return self.per_row("the numbers of rows", np.isin(np.arange(n), rows))
 
     def numbers(self, what: str, given: Any) -> Floats:
-        """Return a number for each row (n,): a number for all, one for each, or the column of this name."""
-        if isinstance(given, tuple):
-            return self.per_row(what, given)
+        """Return a number for each row (n,): a number for all, or the column of this name."""
         if not isinstance(given, str):
             return np.full(len(self), float(given))
         column = self.column(given)

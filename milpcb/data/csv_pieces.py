@@ -1,7 +1,7 @@
 """The text of a CSV file, checked: rows of one width, quotes as the standard has them; an error names its line.
 
 Readers of tables disagree on what they forgive: too few values, a quote that is not closed, a quote inside a value. The
-separator is the sign that cuts all rows into as many values, or the one that a first line such as sep=; names.
+separator is the sign that cuts all rows into as many values.
 """
 
 import csv
@@ -17,7 +17,6 @@ from milpcb.errors import InputError
 
 MARK = b"\xef\xbb\xbf"  # spreadsheets put it first
 SEPARATORS = {b",": "','", b";": "';'", b"\t": "tabs", b"|": "'|'"}
-NAMED = re.compile(rb"\"?sep=([,;\t|])\"?\r?\n")  # a first line that is for a spreadsheet alone
 CODE = re.compile(r"[-+]?0[0-9]")  # what a number is not written with, and an area, a ward or an item is
 QUOTED = re.compile(rb'"[^"]*+"')
 BLANK = re.compile(rb'("[^"]*+")|(?<![^\n])\r?\n')  # a line without values, outside of quotes
@@ -26,26 +25,23 @@ MOST_COLUMNS = 10_000
 
 @dataclass(frozen=True)
 class CsvText:
-    """Rows of one width, from line ``first`` of a file on; blank lines may stand between them."""
+    """Rows of one width; blank lines may stand between them."""
 
     path: Path
     content: bytes
     separator: bytes
-    first: int
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of the line in which a row begins, and its values; raises InputError on a long value."""
-        reader, line = csv.reader(io.StringIO(self.content.decode(), newline=""), delimiter=self.separator.decode()), 0
+        reader, line = csv.reader(io.StringIO(self.content.decode(), newline=""), delimiter=self.separator.decode()), 1
         try:
             for values in reader:
                 if values:
-                    yield self.first + line, values
-                line = reader.line_num
+                    yield line, values
+                line = 1 + reader.line_num
         except csv.Error as error:
             most = spaced(csv.field_size_limit())
-            raise InputError(
-                f"{self.path}, line {self.first + line} has a value of more than {most} characters"
-            ) from error
+            raise InputError(f"{self.path}, line {line} has a value of more than {most} characters") from error
 
     @cached_property
     def without_blanks(self) -> bytes:
@@ -69,10 +65,8 @@ def csv_text(path: Path) -> CsvText:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     _check_text(path, content)
-    named = NAMED.match(content)
-    content = content[named.end() if named else 0 :]
-    separator = named[1] if named else _separator(path, content)
-    text = CsvText(path, content, separator, 2 if named else 1)
+    separator = _separator(path, content)
+    text = CsvText(path, content, separator)
     width = _width(content, 0, separator)
     if width > MOST_COLUMNS:
         raise InputError(f"{path} has more than {spaced(MOST_COLUMNS)} columns; leave some out")
@@ -134,7 +128,7 @@ def _line(content: bytes, place: int) -> int:
 
 def _fault(text: CsvText, place: int, width: int) -> InputError:
     """Return what is wrong with the row that begins at a place."""
-    where = f"{text.path}, line {text.first - 1 + _line(text.content, place)}"
+    where = f"{text.path}, line {_line(text.content, place)}"
     if count := _width(text.content, place, text.separator):
         sign = "comma" if text.separator == b"," else "separator"
         more, fewer = f"put a value that holds a {sign} in quotes", f"write a {sign} for each empty value too"

@@ -77,7 +77,8 @@ class FromBatches(PolicyEstimator):
 
         The first pass takes a sample, of at most a million rows, for cut points and categories; the second adds up. The
         policy is that of ``fit`` to all rows with the same cut points. ``scores_`` is None; ``compressed_``, a
-        milpcb.offline.compressed.CompressedLog, knows values with their standard errors: the policy's for ``played_``.
+        milpcb.offline.compressed.CompressedLog, has values with standard errors, the policy's for ``played_``. Raises
+        InputError as ``fit``, and where the class or a parameter needs the rows themselves.
 
         Parameters
         ----------
@@ -89,10 +90,6 @@ class FromBatches(PolicyEstimator):
         actions : the K names in order; None: those of the log, sorted
         model_rows : for the method "dr", the number of rows of the sample to which models are fitted, in ``cv`` folds:
             no model predicts a row that it was fitted to
-
-        Raises
-        ------
-        InputError : as ``fit``; where the class or a parameter needs the rows themselves; the method "dm"
 
         """
         if (reward is None) == (cost is None):

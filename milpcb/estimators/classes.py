@@ -32,18 +32,11 @@ class FromCosts(PolicyEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the optimal policy.
 
-        Parameters
-        ----------
-        X : (n, d) array, or a data frame of pandas or polars; numbers, strings, booleans, and missing ones
-        y : (n, K) what each action costs (or earns) in each row; the columns of a data frame name the actions. Or (n,)
-            labels: a wrong one costs 1
-        sample_weight : (n,) how much each row counts; to repeat a row is to double its weight
-
-        Raises
-        ------
-        InputError, a ValueError; InfeasibleError where no policy keeps the constraints; OracleInexact where none was
-        found in time
-
+        ``X`` is an array (n, d) or a data frame of pandas or polars, of numbers, strings, booleans, and missing ones.
+        ``y`` (n, K) is what each action costs (or earns) in each row, where the columns of a data frame name the
+        actions; or (n,) labels, of which a wrong one costs 1. ``sample_weight`` (n,) is how much each row counts.
+        Raises InputError, InfeasibleError where no policy keeps the constraints, OracleInexact where none is found in
+        time.
         """
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")

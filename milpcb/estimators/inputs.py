@@ -83,7 +83,10 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None, lo
     names = _names(y)
     if len({action_name(name) for name in names}) < len(names):
         raise InputError(f"two columns of costs are for the same action: {shown(names)}; give each its own name")
-    array = _as_array(y)
+    try:
+        array: Any = np.asarray(y)
+    except ValueError as error:
+        raise InputError("costs must be a rectangular table: its rows differ in length") from error
     if array.ndim == 0 or len(array) != n_rows:
         size = f"{len(array)} of y" if array.ndim else "one value as y"
         raise InputError(f"Found input variables with inconsistent numbers of samples: {n_rows} rows of X, {size}")
@@ -96,8 +99,7 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None, lo
     if table.ndim != 2 or (actions is not None and table.shape[1] != len(actions)):
         wanted = "a column for each action" if actions is None else f"one column for each of the {len(actions)} actions"
         raise InputError(f"costs have shape {table.shape}; give a table with one row for each row of X and {wanted}")
-    if not (np.abs(table) <= LARGEST).all():
-        row, column = np.argwhere(~(np.abs(table) <= LARGEST))[0]
+    for row, column in np.argwhere(~(np.abs(table) <= LARGEST))[:1]:
         number = table[row, column]
         fix = f"give them in a larger unit: the most is {LARGEST:g}"
         if not np.isfinite(number):
@@ -116,7 +118,10 @@ def _of_labels(labels: Any, *, maximise: bool, actions: Any, log: bool) -> tuple
         raise InputError("a label is missing; give one for each row, or a table of costs by action")
     if not log:
         _check_no_effects(labels.tolist())
-    known = _distinct(labels) if actions is None else actions
+    try:
+        known = np.unique(labels) if actions is None else actions
+    except TypeError as error:  # strings beside numbers
+        raise InputError("labels must be of one kind: all of them strings, or all of them numbers") from error
     if len(known) < 2:
         raise InputError(
             f"y holds one class only, {known.tolist()[0]!r}: there is nothing to choose; give two actions or more"
@@ -140,20 +145,6 @@ def _names(table: Any) -> list[Any]:
     """Return what the columns of a table are called; [] where it has none, or they are only numbered 0, 1, ..."""
     names = list(getattr(table, "columns", ()))
     return [] if names == list(range(len(names))) else names
-
-
-def _as_array(y: Any) -> Any:
-    try:
-        return np.asarray(y)
-    except ValueError as error:
-        raise InputError("costs must be a rectangular table: its rows differ in length") from error
-
-
-def _distinct(labels: Any) -> Any:
-    try:
-        return np.unique(labels)
-    except TypeError as error:  # strings beside numbers
-        raise InputError("labels must be of one kind: all of them strings, or all of them numbers") from error
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> Floats:

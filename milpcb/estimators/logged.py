@@ -49,22 +49,11 @@ class FromLog(FromBatches):
         propensity: Any = None,
         sample_weight: Any = None,
     ) -> Self:
-        """Find the policy with the best estimated value.
+        """Find the policy with the best estimated value; for ``X`` and errors see ``fit`` of OptimalPolicyTree.
 
-        Parameters
-        ----------
-        X : (n, d) array, or a data frame of pandas or polars; numbers, strings, booleans, and missing ones
-        y : (n,) what was done
-        reward, cost : (n,) what came of it; one of the two. With neither, a warning is given, and the policy is learnt
-            that agrees most often with what was done
-        propensity : with which probability it was done, see milpcb.offline.read_log; None: it is estimated
-        sample_weight : (n,) how much each row counts
-
-        Raises
-        ------
-        InputError, a ValueError; InfeasibleError where no policy keeps the constraints; OracleInexact where none was
-        found in time
-
+        ``y`` (n,) is what was done, ``reward`` or ``cost`` (n,) what came of it; with neither, a warning is given, and
+        the policy is learnt that agrees most often with what was done. ``propensity`` is with which probability it was
+        done, see milpcb.offline.read_log; None: it is estimated. ``sample_weight`` (n,) is how much each row counts.
         """
         done = self._done(y)
         X = checked(self, X, reset=True)
@@ -117,8 +106,8 @@ class FromLog(FromBatches):
             weight = read_weights(sample_weight, len(labels))
             return float(np.average(agreement[np.arange(len(labels)), labels], weights=weight))
         how = {"reward": reward, "cost": cost, "propensity": propensity, "sample_weight": sample_weight}
-        found = self.evaluate(X, done, **how).value
-        return found.value if cost is None else -found.value
+        value = self.evaluate(X, done, **how).value.value
+        return value if cost is None else -value
 
     def evaluate(
         self,
@@ -224,38 +213,22 @@ class FromLog(FromBatches):
     ) -> Floats:
         """Return the costs (g, K) whose best policy has the greatest lower end."""
         found, contexts = self.scores_.take(np.flatnonzero(self.scores_.weight > 0)), rows.contexts[rows.group]
-        limits = [
-            *(spread(rule, rows) for rule in rules),
-            *(guard.on_rows(contexts, found.actions) for guard in guards),
-        ]
-        alike = best_reference(found, limits)
+        limits = [spread(rule, rows) for rule in rules] + [guard.on_rows(contexts, found.actions) for guard in guards]
         how: dict[str, Any] = {"kind": self._question_kind, "seed": self.random_state}
-        self.lower_ends_ = ends = LowerEnds(policies, contexts, found, alike, **how)
-        return summed(ends.costs, rows)
+        self.lower_ends_ = LowerEnds(policies, contexts, found, best_reference(found, limits), **how)
+        return summed(self.lower_ends_.costs, rows)
 
     def estimate_scores(self, log: Log, columns: Mapping[str, Any] | None = None, **options: Any) -> Scores:
-        """Return the scores of a log by the parameters of this estimator, and ``options`` of milpcb.offline.scores.
+        """Return the scores of a log by these parameters; ``treatment_cost`` may name ``columns`` (n,).
 
-        ``columns`` (n,) by name are those that ``treatment_cost`` may name.
+        ``options`` are those of milpcb.offline.scores.
         """
-        return scores(
-            log,
-            self.method,
-            model_outcome=self.model_outcome,
-            model_propensity=self.model_propensity,
-            cv=self.cv,
-            seed=self.random_state,
-            min_propensity=self.min_propensity,
-            treatment_cost=_charged(self.treatment_cost, columns or {}),
-            overlap=self.overlap,
-            **options,
-        )
-
-
-def _charged(treatment_cost: Any, columns: Mapping[str, Any]) -> Any:
-    if not isinstance(treatment_cost, Mapping):
-        return treatment_cost
-    for name in treatment_cost.values():
-        if isinstance(name, str) and name not in columns:
-            raise UnknownNameError("column of treatment_cost", name, columns)
-    return {action: columns[price] if isinstance(price, str) else price for action, price in treatment_cost.items()}
+        charge, known = self.treatment_cost, columns or {}
+        if isinstance(charge, Mapping):
+            for name in charge.values():
+                if isinstance(name, str) and name not in known:
+                    raise UnknownNameError("column of treatment_cost", name, known)
+            charge = {action: known[price] if isinstance(price, str) else price for action, price in charge.items()}
+        same = ("model_outcome", "model_propensity", "cv", "min_propensity", "overlap")
+        own: dict[str, Any] = {name: getattr(self, name) for name in same}
+        return scores(log, self.method, seed=self.random_state, treatment_cost=charge, **own, **options)

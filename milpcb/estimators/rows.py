@@ -78,14 +78,9 @@ def exact_sums(table: Floats, weight: Floats, group: Ints, n_groups: int) -> Flo
 
 def _exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Return a * b rounded, and what rounding left out."""
-    product = a * b
-    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    product, a_high, b_high = a * b, *(_SPLIT * x - (_SPLIT * x - x) for x in (a, b))
+    a_low, b_low = a - a_high, b - b_high
     return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
-def _halves(x: Floats) -> tuple[Floats, Floats]:
-    high = _SPLIT * x - (_SPLIT * x - x)
-    return high, x - high
 
 
 def guards_of(constraints: Any) -> list[NoWorseThan]:
@@ -193,7 +188,13 @@ def quantile_cuts(column: Floats, weight: Floats, count: int, *, from_below: boo
         levels = np.arange(1, count + 1) / (count + 1) * reached[-1]
         below = np.unique(np.searchsorted(reached, levels))
         below = below[below < len(values) - 1]
-    return tuple(_between(float(values[i]), float(values[i + 1]), from_below=from_below) for i in below)
+    cuts = []
+    for low, high in zip(values[below].tolist(), values[below + 1].tolist(), strict=True):
+        middle = low + (high - low) / 2
+        neighbours = not low < middle < high  # among floats
+        own = high if from_below else low
+        cuts.append(own if neighbours else shortest_between(low, high, middle, low_included=not from_below))
+    return tuple(cuts)
 
 
 def _by_name(thresholds: Any, features: Sequence[str]) -> dict[str, tuple[float, ...]]:
@@ -205,24 +206,15 @@ def _by_name(thresholds: Any, features: Sequence[str]) -> dict[str, tuple[float,
                 "points for each, or a mapping from names of features to cut points"
             )
         thresholds = dict(zip(features, listed, strict=True))
-    for name in thresholds:
+    found = {}
+    for name, cuts in thresholds.items():
         if name not in features:
             raise UnknownNameError("feature in thresholds", name, features)
-    return {name: tuple(np.unique(_numbers(name, cuts)).tolist()) for name, cuts in thresholds.items()}
-
-
-def _numbers(name: str, cuts: Any) -> Floats:
-    found = number_array(f"thresholds of '{name}'", cuts)
-    if found.ndim != 1 or not np.isfinite(found).all():
-        raise InputError(f"thresholds of '{name}' must be a list of finite numbers, got {shown(cuts)}")
+        numbers = number_array(f"thresholds of '{name}'", cuts)
+        if numbers.ndim != 1 or not np.isfinite(numbers).all():
+            raise InputError(f"thresholds of '{name}' must be a list of finite numbers, got {shown(cuts)}")
+        found[name] = tuple(np.unique(numbers).tolist())
     return found
-
-
-def _between(low: float, high: float, *, from_below: bool) -> float:
-    middle = low + (high - low) / 2
-    if not low < middle < high:  # the two are neighbours among floats
-        return high if from_below else low
-    return shortest_between(low, high, middle, low_included=not from_below)
 
 
 WAYS = {"more": 1, "less": -1}
@@ -233,34 +225,26 @@ def joints_of(monotone: Any, columns: Sequence[Column], values: Mapping[str, Val
 
     ``values`` are the columns (n,) by name, ``contexts`` (n, d) are numbers made of them. Raises InputError.
     """
-    signs = _signs(monotone)
-    if not signs:
+    if monotone is None:
         return []
+    if not isinstance(monotone, Mapping) or not monotone or not all(way in WAYS for way in monotone.values()):
+        raise InputError(f"monotone must map names of columns to 'more' or 'less', got {shown(monotone)}")
     names, found = tuple(dict.fromkeys(column.name for column in columns)), []
-    for name in signs:
+    for name in monotone:
         if name not in names:
             raise UnknownNameError("column of monotone", name, names)
     for name in names:
         places = tuple(place for place, column in enumerate(columns) if column.name == name)
-        numbers = contexts[:, places]
-        if name not in signs:
+        numbers, raw = contexts[:, places], values[name]
+        if name not in monotone:
             found.append(Joint(places, np.unique(numbers, axis=0)))
             continue
-        raw = values[name]
         if raw.dtype == object:
             raise InputError(
                 f"monotone is for columns of numbers, and '{escaped(name)}' holds strings or booleans: give numbers"
             )
         known = ~np.isnan(raw)
         _, first = np.unique(raw[known], return_index=True)
-        rising = numbers[known][first][:: signs[name]]
+        rising = numbers[known][first][:: WAYS[monotone[name]]]
         found.append(Joint(places, np.concatenate([rising, numbers[~known][:1]]), len(rising)))
     return found
-
-
-def _signs(monotone: Any) -> dict[str, int]:
-    if monotone is None:
-        return {}
-    if not isinstance(monotone, Mapping) or not all(way in WAYS for way in monotone.values()):
-        raise InputError(f"monotone must map names of columns to 'more' or 'less', got {shown(monotone)}")
-    return {name: WAYS[way] for name, way in monotone.items()}

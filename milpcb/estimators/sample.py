@@ -1,5 +1,6 @@
 """Batches of a log that does not fit memory: a sample of its rows, and what a pass reads of each batch."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -71,13 +72,12 @@ class Sample:
     """Every s-th row of a log, all of them up to a million, and rows in which something occurs for the first time."""
 
     def __init__(self, columns: LoggedColumns, features: Sequence[str] | None = None) -> None:
-        self.step, self.n = 1, 0
+        self.step, self.n, self._new = 1, 0, 0
         self._columns, self._features = columns, features
         self._frames: list[Any] = []
         self._numbers: list[Ints] = []
         self._seen: dict[str, set[Any]] = {}
-        self._new = 0
-        self._done: dict[str, int] = {}
+        self._done: Counter[str] = Counter()
         self._schema: dict[str, Any] = {}
 
     @classmethod
@@ -121,7 +121,7 @@ class Sample:
 
     def shares(self, actions: Sequence[str]) -> tuple[float, ...]:
         """Return the share of each action in all rows of a randomised trial."""
-        return tuple(self._done.get(action, 0) / self.n for action in actions)
+        return tuple(self._done[action] / self.n for action in actions)
 
     @property
     def table(self) -> Any:
@@ -144,10 +144,8 @@ class Sample:
 
     def _count(self, column: Any) -> None:
         distinct, place = _distinct(column)
-        for value, count in zip(distinct, np.bincount(place, minlength=len(distinct)).tolist(), strict=True):
-            if value is not None:
-                name = action_name(value)
-                self._done[name] = self._done.get(name, 0) + count
+        for value, count in zip(distinct[:-1], np.bincount(place, minlength=len(distinct)).tolist(), strict=False):
+            self._done[action_name(value)] += count
 
     def _check_schema(self, schema: dict[str, Any]) -> None:
         for name in (*self._columns.names, *(self._features or ())):
@@ -157,8 +155,10 @@ class Sample:
         for name in {**self._schema, **schema}:
             first, here = self._schema.get(name), schema.get(name)
             if first != here:
-                kinds = f"is {here or 'missing'} here, and {first or 'missing'} in the first batch"
-                raise InputError(f"column '{clipped(name)}' {kinds}; give all batches the same columns")
+                raise InputError(
+                    f"column '{clipped(name)}' is {here or 'missing'} here, and {first or 'missing'} in the first "
+                    "batch; give all batches the same columns"
+                )
 
     def _is_new(self, frame: Any) -> Any:
         """Return the rows (n,) of a batch in which something occurs for the first time."""
@@ -213,26 +213,23 @@ def _distinct(column: Any) -> tuple[list[Any], Ints]:
     found = column.drop_nulls().unique().to_list()
     known = [value for value in found if value == value]  # noqa: PLR0124 - NaN is not itself
     place = column.replace_strict(known, list(range(len(known))), default=len(known)) if known else None
-    if place is None:
-        return [None], np.zeros(len(column), dtype=np.int64)
-    return [*known, None], np.asarray(place.to_numpy(), dtype=np.int64)
+    numbers = np.zeros(len(column), dtype=np.int64) if place is None else np.asarray(place.to_numpy(), dtype=np.int64)
+    return [*known, None], numbers
 
 
 def _actions(column: Any, names: Sequence[str]) -> Ints:
     distinct, place = _distinct(column)
     numbers = {name: k for k, name in enumerate(names)}
-    found = [None if value is None else numbers.get(action_name(value)) for value in distinct]
-    wrong = np.array([number is None for number in found])[place]
-    if wrong.any():
-        row = int(wrong.argmax())
-        value = distinct[place[row]]
-        if value is None:
+    found = np.array([-1 if value is None else numbers.get(action_name(value), -1) for value in distinct])[place]
+    if (found < 0).any():
+        row = int((found < 0).argmax())
+        if (value := distinct[place[row]]) is None:
             raise InputError(f"row {row + 1}: '{clipped(column.name)}' is missing; leave out rows without an action")
         raise InputError(
             f"row {row + 1}: action '{clipped(action_name(value))}' is none of {shown(list(names))}; name all of them "
             "by option actions"
         )
-    return np.array([-1 if number is None else number for number in found])[place]
+    return found
 
 
 def _numbers(frame: Any, name: str) -> Floats:

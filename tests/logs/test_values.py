@@ -151,19 +151,6 @@ def test_other_separators_are_read_and_said(sign, word, tmp_path):
     )
 
 
-@pytest.mark.parametrize("first", ["sep=;\r\n", "\ufeffsep=;\n", '"sep=;"\n'])
-def test_a_first_line_that_names_the_separator_is_no_row(first, tmp_path):
-    """As spreadsheets write it for each other; errors count it as a line."""
-    plain = source(written(tmp_path, {"age": AGES})).frame
-    path = written(tmp_path, {"age": AGES}, "b.csv", ";")
-    path.write_text(first + path.read_text())
-    found = source(path)
-    assert found.frame.equals(plain)
-    assert found.notes == ("b.csv is read as separated by ';'.",)
-    path.write_text(f"{first}a;b\n1;2;3\n")
-    refused(lambda: source(path), "line 3 has 3 values where the first line has 2")
-
-
 def test_a_blank_behind_each_comma_is_of_no_name_and_no_value(tmp_path):
     """Numbers stay numbers, and strings are those without it."""
     lines = ["age, region, treat, y"] + [
