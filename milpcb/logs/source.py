@@ -11,8 +11,8 @@ import polars as pl
 
 from milpcb.core.decimals import fixed
 from milpcb.data.actions import action_name, columns_of
-from milpcb.data.csv_pieces import CODE
 from milpcb.data.schema import Schema
+from milpcb.data.tables import CODE
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
 from milpcb.logs.features import leaks, notes_on_left, usable

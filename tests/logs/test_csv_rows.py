@@ -10,10 +10,9 @@ import pytest
 
 from milpcb.data.columns import Membership
 from milpcb.data.conditions import holds
-from milpcb.data.csv_pieces import csv_text
 from milpcb.data.fields import Field
 from milpcb.data.schema import Schema
-from milpcb.data.tables import read_table
+from milpcb.data.tables import csv_text, read_table
 from milpcb.errors import InputError
 from milpcb.logs.read import read_file
 from milpcb.logs.source import Columns, make_source
