@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from milpcb.data.schema import Schema
-    from milpcb.data.tables import Tick
     from milpcb.experiments.study.cells import Cell
     from milpcb.experiments.study.sections import Config
     from milpcb.logs.origin import Origin

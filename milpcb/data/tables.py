@@ -11,7 +11,7 @@ import csv
 import io
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,8 +40,6 @@ QUOTED = re.compile(rb'"[^"]*+"')
 BLANK = re.compile(rb'("[^"]*+")|(?<![^\n])\r?\n')  # a line without values, outside of quotes
 MOST_COLUMNS = 10_000
 
-Tick = Callable[[int, int], None]  # tick(done, total), in bytes
-MOST_VALUES = 500_000_000  # of a Parquet file: 4 GB as numbers; a small file may hold any number of equal ones
 DAMAGED = "is no Parquet file, or a damaged one; write it anew"
 ROW_NUMBERS = re.compile(r"\s*|Unnamed: [\d.]+|__index_level_\d+__")  # how pandas writes an index without a name
 LONG = re.compile(r"[-+]?[0-9]{16,300}")  # an integer that may be beyond 2^53
