@@ -65,17 +65,6 @@ def test_totals_that_differ_by_a_rounding_are_no_infinity(kind, rule, name):
     assert np.allclose(oracle.profile(1e9 * costs - 3e9, 0), 1e10 - 15e9)
 
 
-@settings(max_examples=8)
-@given(seed=st.integers(0, 10_000))
-def test_whole_costs_stay_whole_under_real_constraints(seed):
-    """The value under a constraint with real weights is an integer when the costs are."""
-    rng = np.random.default_rng(seed)
-    weights = rng.normal(size=(5, 3))
-    rule = LabelConstraint(weights, float(np.median(totals(weights, LABELINGS["trees of depth 1"]))))
-    value = open_oracle(*INSTANCES["trees of depth 1"], constraints=[rule]).value(rng.integers(-9, 10, (5, 3)))
-    assert value == round(value)
-
-
 @pytest.mark.parametrize("solver", ["highs", "pulp:PULP_CBC_CMD", "scipy", "scip"])
 def test_a_bound_missed_by_less_than_a_solver_sees_is_missed(solver):
     """A total 1e-7 above its bound breaks the rule; one 1e-13 above, which is rounding, keeps it."""
@@ -121,19 +110,6 @@ def test_the_unit_of_a_constraint_does_not_matter(kind, unit):
 
 
 @KINDS
-def test_only_the_constraints_that_conflict_are_named(kind):
-    """Of four rules the two that exclude each other are named, the others not."""
-    rules = [share_at_most(2, 0.8), always(1, rows=[0, 1]), never(2, rows=[4]), share_at_most(1, 0.2)]
-    with pytest.raises(InfeasibleError) as refusal:
-        open_oracle(*INSTANCES["trees of depth 1"], kind=kind, constraints=rules)
-    assert "'always action 1 on 2 rows', 'action 1 on at most 0.2 of the rows' together" in str(refusal.value)
-    assert "action 2" not in str(refusal.value)
-    policies, contexts = INSTANCES["trees of depth 1"]
-    without = open_oracle(policies, contexts, kind=kind, constraints=rules[:3])  # the other three go together
-    assert without.minimise(np.zeros((5, 3))).policy.predict(contexts)[:2].tolist() == [1, 1]
-
-
-@KINDS
 @settings(max_examples=10)
 @given(data=st.data())
 def test_the_constraints_named_are_a_smallest_conflict(kind, data):
@@ -165,19 +141,6 @@ def test_a_conflict_that_the_time_limit_left_open_is_told_by_a_later_answer():
 
 
 # ------------------------------------------------------------------- the named constraints
-
-
-@pytest.mark.parametrize("rows", [[1, 3], [False, True, False, True, False], np.array([3, 1, 1])])
-def test_contexts_can_be_made_to_get_an_action_or_kept_from_it(rows):
-    """An action is played on all the rows where it must be, and on none where it may not be."""
-    (policies, contexts), labelings = INSTANCES["trees of depth 1"], LABELINGS["trees of depth 1"]
-    costs = np.tile([0.0, 5.0, 2.0], (5, 1))
-    there = labelings[:, [1, 3]]
-    for rule, kept in ((always(1, rows=rows), there == 1), (never(0, rows=rows), there != 0)):
-        allowed = labelings[kept.all(axis=1)]
-        answer = open_oracle(policies, contexts, kind="enumeration", constraints=[rule]).minimise(costs)
-        assert answer.value == totals(costs, allowed).min()
-        assert (allowed == answer.policy.predict(contexts)).all(axis=1).any()
 
 
 @pytest.mark.parametrize(

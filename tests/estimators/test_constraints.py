@@ -7,12 +7,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
 
 from milpcb.data.columns import encoded
 from milpcb.errors import SearchTooLargeError
 from milpcb.estimators import (
-    LoggedPolicyTree,
     OptimalPolicyTree,
     OptimalRuleList,
     OptimalScoringRule,
@@ -140,16 +138,6 @@ def test_what_is_given_for_each_row_goes_with_the_rows_that_count():
         assert clone(found[0]).constraints == one
 
 
-def test_several_constraints_in_a_cross_validation():
-    """Constraints name what they mean, so they bind to the rows of each fold, and are copied with the estimator."""
-    X, costs, _ = table(200, 0)
-    rules = [share_at_most("drug B", 0.3), parity("drug A", "sex", 0.2), never("wait", where="price >= 7")]
-    tree = OptimalPolicyTree(max_depth=1, thresholds=3, constraints=rules)
-    assert np.isfinite(cross_val_score(tree, X, costs, cv=3)).all()
-    fitted = clone(tree).fit(X, costs)
-    assert str(fitted.set_params(kind="milp").fit(X, costs).policy_) == str(clone(tree).fit(X, costs).policy_)
-
-
 def test_where_the_search_would_keep_too_much_kind_auto_asks_the_solver(monkeypatch):
     """The same optimum by another way; who asks for the search gets its reason."""
     X, costs, weight = table(30, 0)
@@ -231,18 +219,3 @@ def test_it_is_the_best_of_all_policies_in_order(estimator, options, number):
 def _values(frame, name):
     column = frame[name]
     return np.array(column.to_list(), dtype=float if column.dtype == pl.Float64 else object)
-
-
-def test_it_goes_with_side_constraints_logs_and_copies():
-    """Both are kept; a copy asks for the same."""
-    people, costs = ordered(0)
-    rule = share_at_most("action 1", 0.25)
-    named = pl.DataFrame({"action 0": costs[:, 0], "action 1": costs[:, 1]})
-    tree = clone(OptimalPolicyTree(monotone={"visits": "more"}, constraints=[rule])).fit(people, named)
-    played = tree.policy_.predict(people)
-    assert played.mean() <= 0.25
-    assert in_order(tree.policy_.predict(EVERYBODY), "visits", 1)
-    done = np.random.default_rng(0).integers(0, 2, len(people))
-    log = LoggedPolicyTree(method="ips", monotone={"visits": "more"})
-    log.fit(people, done, reward=costs[np.arange(len(done)), done], propensity="randomised")
-    assert in_order(log.policy_.predict(EVERYBODY), "visits", 1)

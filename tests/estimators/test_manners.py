@@ -5,7 +5,6 @@ from types import FunctionType
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -113,16 +112,6 @@ def test_columns_of_costs_name_the_actions(people, costs_of):
         tree.score(table, costs.rename(columns={"call": "ring"}))
 
 
-def test_rewards_are_costs_turned_round(people, costs_of):
-    """``maximise`` of the negated table is the same policy, and all values change their sign."""
-    table, costs = people(150, 0), costs_of(people(150, 0), 1)
-    cheap, rich = OptimalPolicyTree().fit(table, costs), OptimalPolicyTree(maximise=True).fit(table, -costs)
-    assert cheap.policy_ == rich.policy_
-    assert (cheap.policy_value_, cheap.lower_bound_) == (-rich.policy_value_, -rich.lower_bound_)
-    assert cheap.score(table, costs) == rich.score(table, -costs)
-    assert np.array_equal(cheap.predict_value(table), -rich.predict_value(table))
-
-
 def test_parts_of_the_policy(people, costs_of):
     """``apply`` and ``predict_value`` agree with the policy and with the table."""
     table, costs = people(300, 0), costs_of(people(300, 0), 1)
@@ -132,22 +121,6 @@ def test_parts_of_the_policy(people, costs_of):
             rows = parts == part
             assert values[rows][0] == pytest.approx(costs[rows].mean().to_numpy())
             assert set(estimator.policy_.predict(table)[rows]) == {estimator.policy_.leaf_actions[part]}
-
-
-def test_pandas_polars_and_arrays_are_alike(people, costs_of):
-    """The same table in three forms gives the same policy; only frames have names."""
-    table, costs = people(200, 0), costs_of(people(200, 0), 1)
-    numbers = table[["visits", "level"]]
-    by_pandas = OptimalPolicyTree().fit(table, costs)
-    by_polars = OptimalPolicyTree().fit(pl.from_pandas(table), pl.from_pandas(costs))
-    assert str(by_pandas.policy_) == str(by_polars.policy_)
-    assert by_pandas.predict(table).tolist() == by_polars.predict(pl.from_pandas(table)).tolist()
-    of_frame, of_array = OptimalPolicyTree().fit(numbers, costs), OptimalPolicyTree().fit(numbers.to_numpy(), costs)
-    assert of_frame.policy_ == of_array.policy_
-    assert str(of_frame.policy_).replace("visits", "x0").replace("level", "x1") == str(of_array.policy_)
-    mixed = OptimalPolicyTree().fit(table.to_numpy(dtype=object), costs)
-    assert mixed.policy_value_ == by_pandas.policy_value_
-    assert mixed.predict(table.to_numpy(dtype=object)).tolist() == by_pandas.predict(table).tolist()
 
 
 def test_a_search_over_parameters(people, costs_of):

@@ -49,7 +49,7 @@ LEFT, RIGHT = [0.0, 1.0], [1.0, 0.0]
         (["n", "s", "w", "e"], [LEFT, LEFT, RIGHT, RIGHT], "if x in {e, w}:"),
         (["n", "s", "w", None], [LEFT, RIGHT, RIGHT, LEFT], "if x in {n, missing}:"),
         (["n", "s", "missing", None], [RIGHT, RIGHT, LEFT, RIGHT], 'if x = "missing":'),
-        (["a", "b", "c", "d", "e"], [RIGHT, RIGHT, LEFT, RIGHT, RIGHT], "if x = c:"),
+        (["a", "b", "c", "d", "e"], [RIGHT, RIGHT, LEFT, RIGHT, RIGHT], "if x = c:"),  # more than ``most_subsets``
     ],
 )
 def test_a_test_in_words(column, costs, words):
@@ -73,13 +73,6 @@ def test_missing_goes_where_it_is_asked_to():
     assert columns["yes"] == (Membership("x", (None,), 0), Number("x", 0.0))
     assert columns["no"] == (Membership("x", (None,), 0), Number("x", 80.0))
     assert columns["either"] == (*columns["yes"], columns["no"][1])
-
-
-def test_more_categories_than_subsets():
-    """Above ``most_subsets`` a category is tested against the rest, up to it every subset is."""
-    text, _, tree = fitted(["n", "s", "w", "e"], [LEFT, LEFT, RIGHT, RIGHT], most_subsets=3)
-    assert tree.policy_value_ > 0
-    assert " in {" not in text
 
 
 def test_what_was_never_seen_is_like_any_other():
