@@ -39,6 +39,7 @@ CODE = re.compile(r"[-+]?0[0-9]")  # what a number is not written with, and an a
 QUOTED = re.compile(rb'"[^"]*+"')
 BLANK = re.compile(rb'("[^"]*+")|(?<![^\n])\r?\n')  # a line without values, outside of quotes
 MOST_COLUMNS = 10_000
+MOST_VALUES = 500_000_000  # of a Parquet file: 4 GB as numbers; a small file may hold any number of equal ones
 
 DAMAGED = "is no Parquet file, or a damaged one; write it anew"
 ROW_NUMBERS = re.compile(r"\s*|Unnamed: [\d.]+|__index_level_\d+__")  # how pandas writes an index without a name

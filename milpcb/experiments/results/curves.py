@@ -1,8 +1,7 @@
-"""The curves of a run as one frame, put together from its records, and statistics of the last rows."""
+"""The curves of a run as one frame, put together from its records."""
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -193,67 +192,12 @@ def _known(values: list[float | None]) -> list[float]:
     return [UNKNOWN if value is None else value for value in values]
 
 
-@dataclass(frozen=True)
-class Slope:
-    """The slope of a constant times T^slope that is fitted to regrets, and its 95 % interval.
-
-    ``slope`` is NaN where nothing can be fitted and ``low``, ``high`` are NaN where no error can be estimated; ``note``
-    then gives the reason, and else what the fit was made from.
-    """
-
-    slope: float = np.nan
-    low: float = np.nan
-    high: float = np.nan
-    note: str = ""
-
-    @property
-    def fitted(self) -> bool:
-        """Return whether there is a slope."""
-        return bool(np.isfinite(self.slope))
-
-
-def fit_slope(runs: Mapping[int, Sequence[float] | Floats]) -> Slope:
-    """Fit regret(T) from the regrets of the seeds at each horizon T.
-
-    One point per seed and horizon, all runs taken as independent. Where some run has no positive regret, which has no
-    logarithm, the means over seeds are fitted instead (leaving such runs out would bias the slope); where a mean is not
-    positive either, nothing is.
-    """
-    points = {horizon: np.asarray(runs[horizon], float) for horizon in sorted(runs) if len(runs[horizon])}
-    if len(points) < 2:
-        return Slope(note=f"a slope needs at least 2 horizons, there is {len(points) or 'none'}")
-    every = np.concatenate(list(points.values()))
-    if not np.isfinite(every).all():
-        return Slope(note=f"{np.sum(~np.isfinite(every))} of {len(every)} runs have a regret that is not a number")
-    if (every > ROUNDING).all():
-        return _fit(points, f"{len(every)} runs at {len(points)} horizons")
-    means = {horizon: values.mean(keepdims=True) for horizon, values in points.items()}
-    low = [horizon for horizon, mean in means.items() if mean[0] <= ROUNDING]
-    if low:
-        return Slope(note=f"the mean regret at T = {low[0]} is not positive, so no power of T fits it")
-    bad = int(np.sum(every <= ROUNDING))
-    return _fit(means, f"means at {len(points)} horizons, as {bad} of {len(every)} runs have no positive regret")
-
-
 def mean_interval(values: Floats) -> tuple[Floats, Floats]:
     """Return mean (n,) and half the width (n,) of its 95 % interval over values (seeds, n); NaN for one seed."""
     n = len(values)
     if n < 2:
         return values.mean(axis=0), np.full(values.shape[1], np.nan)
     error = values.std(axis=0, ddof=1) / np.sqrt(n)
-    return values.mean(axis=0), np.asarray(error * _quantile(n - 1), dtype=np.float64)
-
-
-def _fit(points: Mapping[int, Floats], note: str) -> Slope:
-    from scipy.stats import linregress  # takes half a second to import, which most studies need not wait for
-
-    horizons = np.concatenate([np.full(len(values), float(horizon)) for horizon, values in points.items()])
-    fit = linregress(np.log(horizons), np.log(np.concatenate(list(points.values()))))
-    if len(horizons) < 3:
-        return Slope(fit.slope, note=f"{note}; no interval from 2 points")
-    half = fit.stderr * _quantile(len(horizons) - 2)
-    return Slope(fit.slope, fit.slope - half, fit.slope + half, note)
-
-
-def _quantile(degrees: int) -> float:
-    return float(stdtrit(degrees, 0.5 + CONFIDENCE / 2))  # of Student's t
+    return values.mean(axis=0), np.asarray(
+        error * stdtrit(n - 1, 0.5 + CONFIDENCE / 2), dtype=np.float64
+    )  # Student's t

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from milpcb.core.decimals import spaced
@@ -15,7 +14,6 @@ from milpcb.core.files import own_contents
 from milpcb.experiments.results.figures import draw, words
 from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.results import NARROW, Results, read_results
-from milpcb.experiments.results.figures.scaling import fits, local_slopes
 from milpcb.experiments.results.records import CONFIG, read_index, read_record
 from milpcb.experiments.results.report_table import report_table
 from milpcb.experiments.study.cells import BEST, Kind
@@ -70,7 +68,6 @@ def report_page(
         beside=small,
         pictures=list(pictures.values()),
         folded=folded,
-        slopes=list(_slopes(results)),
         policies=list(_policies(policies)),
         leaders=list(_policies(leaders)),
         config_name=f"{name}.toml",
@@ -187,23 +184,6 @@ _ROOT = re.compile(rb"<svg\b[^>]*>")
 
 def _source(content: bytes, kind: str) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
-
-
-def _slopes(results: Results) -> Iterator[dict[str, str]]:
-    if len(results.horizons) < 2:
-        return
-    for panel in results.panels(results.finals):
-        for learner, slope in fits(panel).items():
-            interval = f"{slope.low:.2f} to {slope.high:.2f}" if np.isfinite(slope.low) else ""
-            local = [f"{each:.2f}" if np.isfinite(each) else "none" for each in local_slopes(panel, learner)]
-            yield {
-                "where": words.legible(panel.name),
-                "learner": words.legible(learner),
-                "slope": f"{slope.slope:.2f}" if slope.fitted else "none",
-                "interval": interval,
-                "local": ", ".join(local),
-                "note": slope.note,
-            }
 
 
 def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ import io
 import json
 
 import hypothesis.strategies as st
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -12,13 +13,14 @@ from polars.testing import assert_frame_equal
 
 import milpcb
 from milpcb.errors import RunError
-from milpcb.experiments.results.curves import SCHEMA, csv_text
+from milpcb.experiments.results.curves import SCHEMA, csv_text, mean_interval
 
 COLUMNS = [
     *("learner", "environment", "policies", "oracle", "seed", "horizon", "round", "cumulative_cost", "best_cost"),
     *("regret", "guarantee", "certificate", "certificate_error", "bound", "oracle_error", "oracle_calls"),
     *("rule_changes", "seconds", "oracle_seconds", "key"),
 ]
+T_4 = 2.776445105  # the 97.5 % point of Student's t with 4 degrees of freedom, from a printed table
 REALS = st.floats(allow_nan=False)
 LABELS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp")), min_size=1)
 
@@ -120,6 +122,16 @@ def test_a_run_without_a_finished_curve_is_refused(run):
     for file, content in cells.items():
         file.write_bytes(content)
     assert len(milpcb.load(run)) > 0
+
+
+def test_the_interval_of_a_mean_is_students():
+    """Five seeds: mean and t s / sqrt(5) with 4 degrees of freedom, for every column; one seed has no interval."""
+    mean, half = mean_interval(np.column_stack([np.arange(1.0, 6.0), np.full(5, 10.0)]))
+    assert mean == pytest.approx([3.0, 10.0])
+    assert half == pytest.approx([T_4 * np.sqrt(2.5) / np.sqrt(5), 0.0])
+    mean, half = mean_interval(np.array([[1.0, 2.0]]))
+    assert mean == pytest.approx([1.0, 2.0])
+    assert np.isnan(half).all()
 
 
 def test_import_stays_light():

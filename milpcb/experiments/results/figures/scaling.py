@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from milpcb.core.decimals import THIN, spaced
 from milpcb.errors import InputError
-from milpcb.experiments.results.curves import ROUNDING, Slope, fit_slope
+from milpcb.experiments.results.curves import ROUNDING
 from milpcb.experiments.results.figures.drawing import GREY, LEAST, Drawing, scale_axis, tick_at, wants_log
 from milpcb.experiments.results.figures.looks import Look, looks
 from milpcb.experiments.results.figures.plots import Plot, drawn
@@ -51,11 +51,6 @@ def horizons(results: Results) -> list[Drawing]:
     draw, beside = partial(_draw_horizons, results=results), "regret after T rounds"
     plot = Plot(results, panels, draw, "horizon T", beside, lines=lines, marks=marks)
     return [drawn(plot, "horizons", "Regret against the horizon", alt, caption)]
-
-
-def fits(panel: Panel) -> dict[str, Slope]:
-    """Return the fitted slope of every learner of a panel of final rows."""
-    return {learner: fit_slope(panel.regrets(learner)) for learner in panel.learners}
 
 
 def local_slopes(panel: Panel, learner: str) -> list[float]:
