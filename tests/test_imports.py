@@ -83,7 +83,7 @@ VENDORS = {
     ),
     "threadpoolctl": ("milpcb.experiments.run.task", "milpcb.offline"),
     "tomli_w": ("milpcb.experiments.results.store",),
-    "typing_extensions": ("milpcb.experiments.results.schemas",),
+    "typing_extensions": ("milpcb.experiments.study.config", "milpcb.experiments.results.schemas"),
     "vowpalwabbit": ("milpcb.learners.rivals",),
     "xpress": ("milpcb.solvers.xpress",),
 }

@@ -20,8 +20,7 @@ import pytest
 import tomli_w
 
 from milpcb.experiments.study.config import read_config
-from milpcb.experiments.study.options import option_names
-from milpcb.plugins import local_classes, registry
+from milpcb.plugins import injection, local_classes, registry
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("milpcb", "policies", "scripts")
@@ -146,7 +145,7 @@ def check_milpcb(words: list[str], shown: set[str]) -> None:
         if isinstance(value, Path) and value.suffix == ".toml" and not value.name.isupper():
             assert (ROOT / value).exists() or value.name in shown | {"CONFIG.toml", "study.toml"}, words
     if name == "solve" and arguments:
-        own = option_names(registry.load("policies", given.params["name"]), {})
+        own = injection.options(registry.load("policies", given.params["name"]), {})
         assert all(word[2:].replace("-", "_") in own for word in given.args if word.startswith("--")), words
         registry.target("oracle", given.params["kind"])
     for figure in given.params.get("figures", ()):

@@ -34,11 +34,11 @@ def class_of(name: str, given: dict[str, Any], arguments: list[str], command: cl
 
     A class of one's own is looked for in the current folder.
     """
-    from milpcb.experiments.study.options import check_options, option_names
+    from milpcb.experiments.study.config import check_options
 
     local_classes.look_in(Path.cwd())
     cls = registry.load("policies", name)
-    table = options_of(name, option_names(cls, given), arguments, own_options(command))
+    table = options_of(name, injection.options(cls, given), arguments, own_options(command))
     options = check_options(cls, table, name, tuple(given))
     return injection.make(cls, given, options)
 

@@ -189,6 +189,6 @@ they mean, and mark wrong ones. Keep it beside the config, and name it in the co
 @click.command(help=SCHEMA_HELP)
 def schema() -> None:
     """Print the JSON schema of a config."""
-    from milpcb.experiments.study.options import schema as of_config
+    from milpcb.experiments.study.schema import schema as of_config
 
     click.echo(json.dumps(of_config(), indent=2))

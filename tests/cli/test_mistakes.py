@@ -23,8 +23,6 @@ CONFIGS = [
     (CONFIG[: CONFIG.index("[[learners]]")], "experiment = 3\n", "line 1", "[experiment]"),
     ('name = "tiny"\n', "", "line 1", "[experiment] needs the key 'name'"),
     ('"highs"', '"pulp:GUROBI_CMD"', "line 13", "GUROBI_CMD", "install", "use highs"),
-    ('"highs"', "[]", "line 13", "solvers is empty"),
-    ('"highs"', '["highs", "scpi"]', "line 13", "did you mean 'scip'?"),
     ('"planted"\nn_contexts = 6\nn_features = 3', '"supervised"\ndata = "iriss"', "line 6", "did you mean 'iris'?"),
     ("horizon = 30", f"horizon = {10**30}", "line 3", "less than or equal to"),
     ("horizon = 30", "horizon = [30, 30]", "line 3", "30 is listed twice"),

@@ -1,30 +1,133 @@
-"""TOML configs: strict keys, messages that name the key, the line and the nearest known name."""
+"""TOML configs: strict keys, messages that name the key, the line and the nearest known name.
 
+Keys of a section are the arguments of a constructor: a typed table of these, of pydantic, checks them.
+"""
+
+import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial, reduce
+from inspect import Parameter
+from operator import or_
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Annotated, Any, NotRequired, TypeVar, Union, get_args, get_origin
+
+from pydantic import ConfigDict, PlainValidator, TypeAdapter, ValidationError, WithJsonSchema, with_config
+from pydantic.errors import PydanticUserError
+from typing_extensions import TypedDict
 
 from milpcb.core.checks import check_file
 from milpcb.core.decimals import spaced
 from milpcb.core.gate import named_classes, nests_deeply
-from milpcb.errors import InputError, SolverMissingError, UnknownNameError, clipped
+from milpcb.errors import InputError, SolverMissingError, UnknownNameError, clipped, did_you_mean, shown
 from milpcb.experiments.study import sections
 from milpcb.experiments.study.fingerprints import foreign_parts
-from milpcb.experiments.study.options import KeyProblemError, check_options, check_plain, option_names
 from milpcb.oracles import unknown_option
 from milpcb.plugins import injection, local_classes, registry
 from milpcb.solvers import load_solver
 
+LARGEST = 2**63 - 1  # the integers of TOML
 LARGEST_FILE = 4 * 2**20  # bytes
 LISTED = ("learners", "constraints")  # always [[...]]; of environment, policies and oracle there may be one or many
 KNOWN_LATER = {"policies": ("n_actions",)}  # options that the environment sets where the config does not
 
 T = TypeVar("T")
+
+
+class KeyProblemError(InputError):
+    """The ``key`` of a table is wrong."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+def check_options(
+    component: Callable[..., Any], table: Mapping[str, Any], where: str, supplied: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return all options with defaults filled in; raises KeyProblemError that names the key and the nearest one."""
+    own = injection.options(component, supplied)
+    try:  # as JSON, where a list may stand for a tuple
+        given = table_of(component, frozenset(supplied)).validate_json(json.dumps(table, default=str))
+    except ValidationError as error:
+        raise _problem(error, list(own), where) from error
+    for key, value in table.items():
+        if _largest(value) > LARGEST:
+            raise KeyProblemError(key, f"{key} in {where}: integers beyond 2**63 - 1 are too large")
+    return {key: given.get(key, parameter.default) for key, parameter in own.items()}
+
+
+def _problem(error: ValidationError, known: list[str], where: str) -> KeyProblemError:
+    """Return the first problem with a table; an unknown key may be the cause of a missing one, so it comes first."""
+    problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    key, given = str(problem["loc"][0]), clipped(repr(problem["input"]), 200)
+    if problem["type"] == "extra_forbidden":
+        unknown = f"unknown key '{clipped(key)}' in {where}{did_you_mean(key, known)}"
+        return KeyProblemError(key, unknown if known else f"{where} has no options")
+    if problem["type"] == "missing" and len(problem["loc"]) == 1:
+        return KeyProblemError(key, f"{where} needs the key '{key}'")
+    reason = problem["msg"].lower().removeprefix("value error, ").replace("an object", "a table")
+    return KeyProblemError(key, f"{key} in {where}: {reason}, got {given}")
+
+
+@cache
+def table_of(component: Callable[..., Any], supplied: frozenset[str]) -> TypeAdapter[Any]:
+    """Return the typed table of a component's options."""
+    hints = injection.types(component, supplied)
+    return _typed(
+        {
+            key: _readable(hints[key]) if parameter.default is Parameter.empty else NotRequired[_readable(hints[key])]
+            for key, parameter in injection.options(component, supplied).items()
+        }
+    )
+
+
+def _typed(keys: dict[str, Any]) -> TypeAdapter[Any]:
+    make: Any = TypedDict
+    return TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(make("Options", keys)))
+
+
+def _readable(kind: Any) -> Any:
+    """Return the type of an option as a config can hold it: without parts such as arrays, which no file has."""
+    parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    kept = []
+    for part in parts:
+        try:
+            _typed({"value": part})
+        except (PydanticUserError, TypeError):
+            continue
+        kept.append(part)
+    return reduce(or_, kept) if kept else Annotated[Any, PlainValidator(_refuse), WithJsonSchema({})]
+
+
+def _refuse(_value: Any) -> Any:
+    raise ValueError("it cannot be set in a config")
+
+
+def check_plain(options: Mapping[str, Any], where: str) -> None:
+    """Raise KeyProblemError for an option that no config can hold, set or by default: a run writes down all of them."""
+    for key, value in options.items():
+        if not _is_plain(value):
+            advice = "let the class take numbers, strings, and lists and tables of them"
+            raise KeyProblemError(key, f"{key} in {where} is {shown(value)}, which a config cannot hold; {advice}")
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(item is not None and _is_plain(item) for item in value)  # TOML has nothing for it
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _largest(value: Any) -> int:
+    if isinstance(value, (dict, list)):
+        return max(map(_largest, value.values() if isinstance(value, dict) else value), default=0)
+    return abs(value) if isinstance(value, int) else 0
 
 
 def read_config(path: Path, *, trusted: bool = True) -> sections.Config:
@@ -54,12 +157,7 @@ def read_config(path: Path, *, trusted: bool = True) -> sections.Config:
 
 
 def parse_config(
-    tables: dict[str, Any],
-    text: str = "",
-    where: str = "config",
-    folder: Path | None = None,
-    *,
-    trusted: bool = True,
+    tables: dict[str, Any], text: str = "", where: str = "config", folder: Path | None = None, *, trusted: bool = True
 ) -> sections.Config:
     """Check and resolve the tables of a config; ``text`` is only used to find the line of a wrong key.
 
@@ -74,7 +172,7 @@ def parse_config(
         run = replace(run, folder=None)  # no task looks there
     if not reader.tables("learners"):
         raise InputError(f"{where} has no learner; add at least one [[learners]] section")
-    oracles = tuple(oracle for found in reader.each("oracle", reader.oracles) for oracle in found)
+    oracles = reader.each("oracle", reader.oracle)
     config = sections.Config(
         learners=reader.each("learners", partial(reader.learner, oracles)),
         experiment=reader.section("experiment", sections.ExperimentSection),
@@ -87,10 +185,8 @@ def parse_config(
     reader.check_labels(config)
     reader.check_experiment(config)
     if not trusted and (foreign := foreign_parts(config)):
-        more = f"; and {len(foreign) - 1} more" if len(foreign) > 1 else ""
-        raise InputError(
-            f"{where} asks for more than milpcb brings: {foreign[0]}{more}; look at that, then give --trust"
-        )
+        more = f"{foreign[0]}{f'; and {len(foreign) - 1} more' * (len(foreign) > 1)}"
+        raise InputError(f"{where} asks for more than milpcb brings: {more}; look at that, then give --trust")
     reader.check_settings(config)
     return config
 
@@ -102,9 +198,7 @@ class _Reader:
         self._sections, self._text, self._where = tables, text, where
         for section in tables:
             if section not in sections.SECTIONS:
-                raise InputError(
-                    f"{where}{self._place(section)}: {UnknownNameError('section', section, sections.SECTIONS)}"
-                )
+                raise self._wrong(section, str(UnknownNameError("section", section, sections.SECTIONS)))
 
     def tables(self, section: str) -> list[dict[str, Any]]:
         """Return the tables of a section that may be written once or as a list."""
@@ -113,27 +207,26 @@ class _Reader:
         if not isinstance(entries, list) or (isinstance(found, dict) and section in LISTED):
             heading = f"[[{section}]]" if section in LISTED else f"[{section}]"
             advice = "add at least one [[learners]] section" if section == "learners" else "write it so"
-            raise InputError(f"{self._where}{self._place(section)}: '{section}' must be a section {heading}; {advice}")
+            raise self._wrong(section, f"'{section}' must be a section {heading}; {advice}")
         if not entries and section not in LISTED:
-            raise InputError(f"{self._where}{self._place(section)}: '{section}' is empty; add a section [{section}]")
-        return [entry if isinstance(entry, dict) else {} for entry in entries]
+            raise self._wrong(section, f"'{section}' is empty; add a section [{section}]")
+        return [dict(entry) if isinstance(entry, dict) else {} for entry in entries]
 
     def each(self, section: str, read: Callable[[str, int, dict[str, Any]], T]) -> tuple[T, ...]:
-        return tuple(read(section, index, dict(table)) for index, table in enumerate(self.tables(section)))
+        return tuple(read(section, index, table) for index, table in enumerate(self.tables(section)))
 
     def section(self, section: str, make: Callable[..., T]) -> T:
         table = self._sections.get(section, {})
-        with self._placing(section, keys=table if isinstance(table, dict) else ()):
-            if not isinstance(table, dict):
-                raise InputError(f"'{section}' must be a section [{section}]")
+        if not isinstance(table, dict):
+            raise self._wrong(section, f"'{section}' must be a section [{section}]")
+        with self._placing(section):
             return make(**check_options(make, table, f"[{section}]"))
 
     def component(self, section: str, index: int, table: dict[str, Any]) -> sections.Component:
         own = self._own(sections.OwnKeys, table, section, index)
         kind, name = sections.KIND_OF[section], table.pop("name", None)
         if not isinstance(name, str):
-            line = self._line(section, "", index)
-            raise InputError(f"{self._where}{line}: {self._heading(section)} needs a name, a string")
+            raise self._wrong(section, f"{self._heading(section)} needs a name, a string", "", index)
         with self._placing(section, index, "name"):
             cls = registry.load(kind, name)
         unset = [key for key in KNOWN_LATER.get(kind, ()) if key not in table]
@@ -146,53 +239,51 @@ class _Reader:
         own = self._own(sections.LearnerKeys, table, section, index)
         found, asked = self.component(section, index, table), own.oracle or {}
         if asked and "kind" not in asked:
-            with self._placing(section, index, "oracle"):
-                raise InputError('the oracle of a learner takes the place of [oracle]: give its kind = "..." too')
-        oracles = self.oracles(section, index, dict(asked)) if asked else common
+            advice = 'the oracle of a learner takes the place of [oracle]: give its kind = "..." too'
+            raise self._wrong(section, advice, "oracle", index)
+        oracles = (self.oracle(section, index, dict(asked)),) if asked else common
         knows: dict[str, Any] = {"contexts": own.contexts, "max_horizon": own.max_horizon}
         label = own.label or found.name
         return sections.LearnerSection(found.name, found.options, label, oracle=asked, oracles=oracles, **knows)
 
-    def oracles(self, section: str, index: int, table: dict[str, Any]) -> tuple[sections.Component, ...]:
-        """Return the oracles of a table, one for each solver where a list of solvers is given."""
-        label, solvers = self._own(sections.OwnKeys, table, section, index).label, table.get("solver")
-        if not isinstance(solvers, list):
-            return (self._oracle(label, table, section, index),)
-        if not solvers:
+    def oracle(self, section: str, index: int, table: dict[str, Any]) -> sections.Component:
+        label = self._own(sections.OwnKeys, table, section, index).label
+        kind = table.pop("kind", sections.DEFAULT_KIND)
+        with self._placing(section, index, "kind"):
+            cls, supplied = registry.load("oracle", kind), registry.KINDS["oracle"].supplied
+        for key in table:
+            if key not in injection.options(cls, supplied):
+                raise self._wrong(section, unknown_option(kind, key), key, index)
+        checked = {"kind": kind, **self._checked(cls, table, section, index, supplied)}
+        if "solver" in checked:
             with self._placing(section, index, "solver"):
-                raise InputError('the list of solvers is empty; name at least one, such as "highs"')
-        labelled = [(label and f"{label}:{solver}", {**table, "solver": solver}) for solver in solvers]
-        return tuple(self._oracle(name, each, section, index) for name, each in labelled)
+                load_solver(checked["solver"])
+        name = f"{kind}:{checked['solver']}" if "solver" in checked else kind
+        return sections.Component(name, checked, label or name)
 
     def check_labels(self, config: sections.Config) -> None:
         """Raise InputError where a label is taken, as two curves would then look alike."""
-        lists: dict[str, Collection[sections.Component]] = {
-            "learners": config.learners,
-            "environment": config.environments,
-            "policies": config.policies,
-            "oracle": config.oracles,
-        }
-        for section, entries in lists.items():
+        lists: tuple[Collection[sections.Component], ...]
+        lists = (config.learners, config.environments, config.policies, config.oracles)
+        for section, entries in zip(("learners", "environment", "policies", "oracle"), lists, strict=True):
             labels = [entry.label for entry in entries]
             for index, label in enumerate(labels):
                 if label in labels[:index]:
-                    place = self._line(section, "label", index) or self._place(section)
                     called = "learners" if section == "learners" else f"[[{section}]] sections"
                     advice = f"give each [[{section}]] its own label"
-                    raise InputError(f"{self._where}{place}: two {called} are called '{label}'; {advice}")
+                    raise self._wrong(section, f"two {called} are called '{label}'; {advice}", "label", index)
 
     def check_experiment(self, config: sections.Config) -> None:
         """Raise InputError for an unknown backend, and for a study that is too large."""
-        experiment = config.experiment
-        with self._placing("run", key="backend"):
-            if config.run.backend is not None:
+        if config.run.backend is not None:
+            with self._placing("run", key="backend"):
                 registry.target("backend", config.run.backend)
-        players = sum(len(learner.oracles) for learner in config.learners)
-        worlds = len(config.environments) * len(config.policies) * len(experiment.horizon) * len(experiment.seeds)
-        if players * worlds > sections.MOST_CELLS:
+        cells = sum(len(learner.oracles) for learner in config.learners)
+        for axis in (config.environments, config.policies, config.experiment.horizon, config.experiment.seeds):
+            cells *= len(axis)
+        if cells > sections.MOST_CELLS:
             most = f"at most {spaced(sections.MOST_CELLS)} are one study"
-            with self._placing("experiment"):
-                raise InputError(f"this is a study of {spaced(players * worlds)} cells; {most}")
+            raise self._wrong("experiment", f"this is a study of {spaced(cells)} cells; {most}")
 
     def check_settings(self, config: sections.Config) -> None:
         """Make the environments, the policy classes, and constraints by names, which is cheap: none is opened."""
@@ -210,7 +301,7 @@ class _Reader:
                     injection.make(registry.load("policies", classes.name), known, classes.options)
 
     def _own(self, keys: Callable[..., T], table: dict[str, Any], section: str, index: int) -> T:
-        found = {key: table.pop(key) for key in option_names(keys) if key in table}
+        found = {key: table.pop(key) for key in injection.options(keys) if key in table}
         return keys(**self._checked(keys, found, section, index, ()))
 
     def _checked(
@@ -220,24 +311,6 @@ class _Reader:
             checked = check_options(cls, options, self._heading(section), supplied)
             check_plain(checked, self._heading(section))
         return checked
-
-    def _oracle(self, label: str | None, table: dict[str, Any], section: str, index: int) -> sections.Component:
-        kind = table.pop("kind", sections.DEFAULT_KIND)
-        with self._placing(section, index, "kind"):
-            if not isinstance(kind, str):
-                raise InputError(f"kind in [oracle] must be a string, got {clipped(repr(kind))}")
-            cls, supplied = registry.load("oracle", kind), registry.KINDS["oracle"].supplied
-            known = option_names(cls, supplied)
-        for key in table:
-            if key not in known:
-                with self._placing(section, index, key):
-                    raise InputError(unknown_option(kind, key))
-        checked = {"kind": kind, **self._checked(cls, table, section, index, supplied)}
-        if "solver" in checked:
-            with self._placing(section, index, "solver"):
-                load_solver(checked["solver"])
-        name = f"{kind}:{checked['solver']}" if "solver" in checked else kind
-        return sections.Component(name, checked, label or name)
 
     def _heading(self, section: str) -> str:
         return f"[[{section}]]" if isinstance(self._sections.get(section), list) else f"[{section}]"
@@ -251,11 +324,11 @@ class _Reader:
             named = [known for known in keys if re.search(rf"\b{re.escape(known)}\b", str(error))]
             wrong = error.key if isinstance(error, KeyProblemError) else key or next(iter(named), "")
             kind = SolverMissingError if isinstance(error, SolverMissingError) else InputError
-            line = self._line(section, wrong, index) or self._line("", section)
-            raise kind(f"{self._where}{line}: {error}") from error
+            raise kind(str(self._wrong(section, str(error), wrong, index))) from error
 
-    def _place(self, section: str) -> str:
-        return self._line("", section) or self._line(section, "")
+    def _wrong(self, section: str, message: str, key: str = "", index: int = 0) -> InputError:
+        line = self._line(section, key, index) or self._line("", section)
+        return InputError(f"{self._where}{line}: {message}")
 
     def _line(self, section: str, key: str, index: int = 0) -> str:
         """Return ', line n' of a key in the ``index``-th table ``section`` ('': above all), or of its heading."""

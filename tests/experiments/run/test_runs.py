@@ -145,7 +145,7 @@ def test_a_grid_is_the_product_of_its_lists(tiny, tmp_path, play_into, monkeypat
         .replace("[environment]", "[[environment]]")
         .replace("[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n\n[[policies]]')
         .replace("[oracle]", '[[policies]]\nname = "threshold_rules"\nlabel = "cuts"\n\n[[oracle]]')
-        .replace("[[learners]]", '[[oracle]]\nsolver = ["highs", "scipy"]\n\n[[learners]]')
+        .replace("[[learners]]", '[[oracle]]\nsolver = "highs"\n\n[[oracle]]\nsolver = "scipy"\n\n[[learners]]')
     ) + '[[learners]]\nname = "uniform"\nmax_horizon = 5\n'
     played = play_into(grid, tmp_path / "run")
     curves = milpcb.load(played.path)

@@ -8,6 +8,7 @@ from milpcb.errors import InputError
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 
+TWO_SOLVERS = ('[oracle]\nkind = "enumeration"', '[[oracle]]\nsolver = "highs"\n[[oracle]]\nsolver = "scipy"')
 RULE = '[[constraints]]\nname = "share_at_most"\naction = {action}\nshare = 0.5\n'
 
 
@@ -73,7 +74,12 @@ def test_presentation_makes_no_other_cell(change, tiny):
 
 def test_the_comparator_does_not_depend_on_learners_and_oracles(tiny):
     """All learners of an environment, class, horizon and seed share one; constraints make another."""
-    text = tiny.replace('kind = "enumeration"', 'solver = ["highs", "scipy"]') + '[[learners]]\nname = "uniform"\n'
+    text = (
+        tiny.replace('kind = "enumeration"', 'solver = "highs"\n[[oracle]]\nsolver = "scipy"').replace(
+            "[oracle]", "[[oracle]]", 1
+        )
+        + '[[learners]]\nname = "uniform"\n'
+    )
     study = study_of(text)
     assert len(study.cells) == 3
     (comparator,) = study.comparators
@@ -86,9 +92,7 @@ def test_the_comparator_does_not_depend_on_learners_and_oracles(tiny):
 def test_titles_tell_what_there_are_several_of(tiny):
     """A title names the learner and the seed, and the other axes only where they have several entries."""
     assert [task.title for task in study_of(tiny).tasks] == ["best policy in hindsight, seed 0", "bistro_plus, seed 0"]
-    text = tiny.replace("horizon = 40", "horizon = [40, 50]").replace(
-        'kind = "enumeration"', 'solver = ["highs", "scipy"]'
-    )
+    text = tiny.replace("horizon = 40", "horizon = [40, 50]").replace(*TWO_SOLVERS)
     titles = [task.title for task in study_of(text).tasks]
     assert titles[:3] == [
         "best policy in hindsight, T = 50, seed 0",
@@ -99,7 +103,7 @@ def test_titles_tell_what_there_are_several_of(tiny):
 
 
 def test_a_learners_own_oracle_takes_the_place_of_all_common_ones(tiny):
-    """It is one cell, or one for each of its solvers, and has none of the common options."""
+    """It is one cell, and has none of the common options."""
     common = tiny.replace(
         '[oracle]\nkind = "enumeration"',
         '[[oracle]]\nlabel = "quick"\ntime_limit = 1.0\n[[oracle]]\nkind = "search"\n',
@@ -107,9 +111,9 @@ def test_a_learners_own_oracle_takes_the_place_of_all_common_ones(tiny):
     own = '[[learners]]\nname = "exp4"\noracle = {{ kind = {} }}\n'
     listed = study_of(common + own.format('"enumeration"'))
     assert [cell.labels["oracle"] for cell in listed.cells] == ["quick", "search", "enumeration"]
-    solved = study_of(common + own.format('"milp", solver = ["highs", "scipy"]')).cells[2:]
-    assert [cell.labels["oracle"] for cell in solved] == ["milp:highs", "milp:scipy"]
-    assert {cell.oracle.options["time_limit"] for cell in solved} == {None}
+    (solved,) = study_of(common + own.format('"milp", solver = "scipy"')).cells[2:]
+    assert solved.labels["oracle"] == "milp:scipy"
+    assert solved.oracle.options["time_limit"] is None
 
 
 def test_equal_cells_are_refused(tiny):

@@ -10,8 +10,7 @@ import tomli_w
 
 from milpcb.errors import InputError
 from milpcb.experiments.study.cells import build_study
-from milpcb.experiments.study.config import parse_config, read_config
-from milpcb.experiments.study.options import KeyProblemError, check_options
+from milpcb.experiments.study.config import KeyProblemError, check_options, parse_config, read_config
 from milpcb.experiments.study.worlds import open_world
 from milpcb.plugins import registry
 

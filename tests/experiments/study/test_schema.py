@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from milpcb.cli import cli
-from milpcb.experiments.study.options import schema
+from milpcb.experiments.study.schema import schema
 from milpcb.plugins import registry
 
 ROOT = Path(__file__).parents[3]
@@ -55,13 +55,6 @@ WRONG = {
     "an option that this kind of oracle has not": ('kind = "search"', 'kind = "search"\nsolver = "highs"'),
     "a section that is none": ("[oracle]", "[orakle]"),
 }
-
-
-def test_solvers_in_turn_may_be_a_single_solver(validator):
-    """Of a list of solvers none may be missing."""
-    some, none = (SMALL.replace('kind = "search"', f'kind = "milp"\nsolver = {given}') for given in ('["highs"]', "[]"))
-    assert validator.is_valid(tomllib.loads(some))
-    assert not validator.is_valid(tomllib.loads(none))
 
 
 @pytest.mark.parametrize("what", WRONG)

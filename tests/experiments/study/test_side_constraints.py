@@ -9,8 +9,7 @@ import pytest
 from milpcb.constraints import bind_to
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.study.cells import build_study
-from milpcb.experiments.study.config import parse_config, read_config
-from milpcb.experiments.study.options import check_options
+from milpcb.experiments.study.config import check_options, parse_config, read_config
 from milpcb.experiments.study.worlds import open_world
 from milpcb.plugins import registry
 from milpcb.plugins.injection import make
