@@ -81,7 +81,7 @@ VENDORS = {
         "milpcb.learners.rivals",
         "milpcb.offline",
     ),
-    "threadpoolctl": ("milpcb.experiments.run.task", "milpcb.offline"),
+    "threadpoolctl": ("milpcb.experiments.run.runner", "milpcb.offline"),
     "tomli_w": ("milpcb.experiments.results.store",),
     "typing_extensions": ("milpcb.experiments.study.config", "milpcb.experiments.results.schemas"),
     "vowpalwabbit": ("milpcb.learners.rivals",),

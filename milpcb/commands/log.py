@@ -69,8 +69,7 @@ def rounds_of_run(
 
     from milpcb.experiments.results.records import WorldCosts
     from milpcb.experiments.run.player import Rounds, Tally, play
-    from milpcb.experiments.run.runner import read_run
-    from milpcb.experiments.run.task import cell_player
+    from milpcb.experiments.run.runner import cell_player, read_run
     from milpcb.experiments.study.worlds import open_world
 
     cell = _cell(directory, read_run(directory, trust=trust), wanted)

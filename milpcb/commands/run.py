@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from math import ceil
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,12 +20,15 @@ from milpcb.errors import InputError, MilpcbError, RunError
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.results import Results
+    from milpcb.experiments.run.player import LearnerPlayer
     from milpcb.experiments.run.runner import Failed
+    from milpcb.experiments.study.cells import Cell
     from milpcb.experiments.study.sections import Config
 
 
 MODES = ("live", "quiet")
 MOST_SHOWN = 10  # failed cells
+ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
 KINDS = ("png", "svg", "pdf")
 PAGE = "html"
 Picture = tuple[Path, bytes, str]  # path, bytes, caption
@@ -66,7 +71,7 @@ def _dry_run(config: Config, path: Path, backend: str | None) -> None:
 
     from milpcb.experiments.results.store import RunDirectory
     from milpcb.experiments.run.backends import cores
-    from milpcb.experiments.run.runner import backend_name, estimated_seconds
+    from milpcb.experiments.run.runner import backend_name
     from milpcb.experiments.study.cells import build_study
 
     study = build_study(config)
@@ -86,8 +91,35 @@ def _dry_run(config: Config, path: Path, backend: str | None) -> None:
         out.print(
             f"beside them the best policy in hindsight, {len(study.comparators)} times, each a step of the run too"
         )
-        seconds = span(estimated_seconds(missing, workers))
+        seconds = span(_seconds(missing, workers))
         out.print(f"estimate: {seconds} with backend {name}, {workers} worker{'s' if workers > 1 else ''}")
+
+
+def _seconds(cells: list[Cell], workers: int) -> float:
+    """Return about how many seconds cells take, by the first rounds of each kind; hindsight is not counted."""
+    from milpcb.experiments.run.player import LearnerPlayer, checkpoints
+    from milpcb.experiments.study.worlds import entrant_of, open_world
+
+    paces: dict[str, float] = {}
+    needed = []
+    for cell in cells:
+        kind = repr([cell.labels[axis] for axis in ("learner", "environment", "policies", "oracle")])
+        if kind not in paces:
+            at = checkpoints(cell.horizon, cell.checkpoints)
+            paces[kind] = pace(LearnerPlayer(open_world(cell), entrant_of(cell), cell.seed, at, cell.confidence))
+        needed.append(cell.horizon / paces[kind])
+    return max(sum(needed) / workers, *needed)
+
+
+def pace(player: LearnerPlayer) -> float:
+    """Play for a moment; return the rounds a second, without the slowest tenth: those that compile what they call."""
+    seconds: list[float] = []
+    while not seconds or (len(seconds) < min(player.at[-1], ROUNDS) and sum(seconds) - max(seconds) < SECONDS):
+        start = perf_counter()
+        player.advance(1)
+        seconds.append(perf_counter() - start)
+    quick = sorted(seconds)[: ceil(0.9 * len(seconds))]
+    return len(quick) / sum(quick)
 
 
 def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:

@@ -59,14 +59,15 @@ class Played:
 
 def play(text: str, path: Path, backend: str = "serial") -> Played:
     """Run a config in this process."""
-    config, begun, remarks, compute_all = parse_config(tomllib.loads(text), text), [], [], runner._compute_all
+    config, begun, remarks = parse_config(tomllib.loads(text), text), [], []
 
-    def spy(config: Any, directory: Any, tasks: list[Task], *more: Any) -> Failed:
-        begun.extend(f"{task.title}: {task.horizon}" for task in tasks)
-        return compute_all(config, directory, tasks, *more)
+    class Spy(runner._Rounds):
+        def __init__(self, tasks: list[Task], tick: Any) -> None:
+            begun.extend(f"{task.title}: {task.horizon}" for task in tasks)
+            super().__init__(tasks, tick)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "_compute_all", spy)
+        patch.setattr(runner, "_Rounds", Spy)
         failed = runner.run(config, RunDirectory(path), backend, remark=remarks.append)
     return Played(path, begun, failed, remarks)
 

@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 
 from milpcb.cli import cli
 from milpcb.errors import MilpcbError
-from milpcb.experiments.run.task import TaskFiles
+from milpcb.experiments.run.runner import TaskFiles
 from tests.processes import until
 from tests.sketches import sketch
 from tests.stress.damages import CHANGES

@@ -1,30 +1,37 @@
-"""From a config to a finished run directory: missing tasks are computed, finished ones are kept."""
+"""A study becomes a run directory: missing tasks are computed, each by a worker from its saved state, others kept."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
-from dataclasses import replace
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
-from math import ceil
 from pathlib import Path
 from time import perf_counter
-from typing import cast
+from typing import Any
 
-from milpcb.errors import RunError
-from milpcb.experiments.results.curves import write_curves
-from milpcb.experiments.results.records import CONFIG
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from milpcb.core.files import append, contents, make_folder, sealed, unsealed, write_file
+from milpcb.core.long_search import interrupts_end_everything
+from milpcb.errors import MilpcbError, RunError, cause, traced
+from milpcb.experiments.results.records import CONFIG, WorldCosts, describe, file_of, installed
+from milpcb.experiments.results.schemas import SavedState, checked
 from milpcb.experiments.results.store import RunDirectory, check_config
-from milpcb.experiments.run.backends import Backend, News, cores, listening
+from milpcb.experiments.run.backends import Backend, News, cores, listening, report
+from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.player import LearnerPlayer, checkpoints
-from milpcb.experiments.run.task import Failure, Outcome, compute
-from milpcb.experiments.study.cells import Cell, Task, build_study
+from milpcb.experiments.study.cells import Cell, Comparator, Task, build_study
 from milpcb.experiments.study.config import read_config
 from milpcb.experiments.study.sections import Config
 from milpcb.experiments.study.worlds import World, entrant_of, open_world
 from milpcb.plugins import registry
+from milpcb.types import Floats, Ints
 
-ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
+REPORT_EVERY = 0.5  # seconds between two reports of the position
+MOST_SAVING = 0.05  # share of the time that saving may take: large states are saved less often
 
 Failed = list[tuple[Task, str]]
 
@@ -41,18 +48,21 @@ def run(
     Mistakes in learners are raised before anything is computed. An interrupt leaves the curves that are finished.
     ``tick`` is called with the rounds played so far and all to play, ``remark`` with lines that a user should see.
     """
+    from milpcb.experiments.results.curves import write_curves  # workers do without tables
+
     study = build_study(config)
     held = directory.held(study.tasks)
     for line in held.remarks:
         remark(line)
     pending = [task for task in study.tasks if task.key not in held.finished]
-    make_backend = registry.load("backend", backend_name(config, backend, len(pending)))
-    by = cast("Backend", make_backend(workers=config.run.workers, scheduler=config.run.scheduler))
+    backends = registry.load("backend", backend_name(config, backend, len(pending)))
+    by: Backend = backends(workers=config.run.workers, scheduler=config.run.scheduler)
     try_out(pending)
+    work = partial(compute, directory=directory.path.resolve(), save_seconds=config.run.save_seconds)
     with directory.locked():
         directory.begin(config, study, held.finished)
         try:
-            failed = _compute_all(config, directory, pending, by, _Rounds(pending, tick), remark)
+            failed = _keep_all(directory, by.map(work, pending), _Rounds(pending, tick), remark)
         except KeyboardInterrupt:
             with suppress(RunError):
                 write_curves(directory)
@@ -62,6 +72,15 @@ def run(
     return failed
 
 
+def read_run(directory: Path, *, trust: bool) -> Config:
+    """Return the config of a run directory; raises RunError where it is not as a run wrote it.
+
+    Unless ``trust``, it raises InputError where the config asks for more than milpcb brings.
+    """
+    check_config(directory)
+    return read_config(directory / CONFIG, trusted=trust)
+
+
 def backend_name(config: Config, name: str | None, n_tasks: int) -> str:
     """Return the backend named here or in [run]; by default processes, where there is more than one task and core."""
     several = n_tasks > 1 and (config.run.workers or cores()) > 1
@@ -69,23 +88,15 @@ def backend_name(config: Config, name: str | None, n_tasks: int) -> str:
 
 
 def try_out(tasks: list[Task]) -> None:
-    """Make every kind of learner once, at its shortest horizon; raises the mistake that any would make at its start.
-
-    A kind is a learner, an environment, a policy class and an oracle: learners of one world share what is opened.
-    """
+    """Make every kind of learner once, at its shortest horizon; raises the mistake that any would make at its start."""
     tried: set[str] = set()
-    worlds: dict[str, World] = {}
     for task in sorted(tasks, key=lambda task: task.horizon):
-        surroundings = repr((task.environment, task.policies, task.constraints))
-        kind = repr((surroundings, task.learner, task.oracle) if isinstance(task, Cell) else surroundings)
-        if kind in tried:
-            continue
-        tried.add(kind)
-        world = worlds.setdefault(surroundings, replace(open_world(task), kept={}))
-        if isinstance(task, Cell):
-            world.learner(entrant_of(task), task.seed)
-        else:
-            world.comparator_oracle()
+        kind = repr((task.environment, task.policies, task.constraints, task.kind))
+        kind += repr((task.learner, task.oracle)) if isinstance(task, Cell) else ""
+        if kind not in tried:
+            tried.add(kind)
+            world = open_world(task)
+            _ = world.learner(entrant_of(task), task.seed) if isinstance(task, Cell) else world.comparator_oracle()
 
 
 class _Rounds:
@@ -113,68 +124,217 @@ class _Rounds:
         self._tick(self._played, self._total)
 
 
-def _compute_all(
-    config: Config,
-    directory: RunDirectory,
-    tasks: list[Task],
-    by: Backend,
-    rounds: _Rounds,
-    remark: Callable[[str], object],
+def _keep_all(
+    directory: RunDirectory, played: Iterator[tuple[Task, Any]], rounds: _Rounds, remark: Callable[[str], object]
 ) -> Failed:
-    work = partial(compute, directory=directory.path.resolve(), save_seconds=config.run.save_seconds)
     failed: Failed = []
-    played = cast("Iterator[tuple[Task, Outcome | Failure | Exception]]", by.map(work, tasks))
     with listening(rounds.note), closing(played) as results:  # type: ignore[type-var]  # iterators of backends are generators
         for task, result in results:
-            if isinstance(result, Outcome | Failure):
-                for line in result.remarks:
-                    remark(line)
-            failure = _keep(directory, task, result)
+            if isinstance(result, RunError):
+                raise result
+            outcome = result if isinstance(result, Outcome) else Outcome({}, str(result))
+            for line in outcome.remarks:
+                remark(line)
+            if outcome.failure:
+                directory.log(task, "\n".join([outcome.failure, outcome.trace]).rstrip())
+                failed.append((task, " ".join(outcome.failure.split())))
+            else:
+                directory.keep(task, outcome.record)
             rounds.end(task)
-            if failure is not None:
-                failed.append((task, failure))
     return failed
 
 
-def _keep(directory: RunDirectory, task: Task, result: Outcome | Failure | Exception) -> str | None:
-    if isinstance(result, Outcome):
-        directory.keep(task, result.record)
-        return None
-    if isinstance(result, RunError):
-        raise result
-    failure = result if isinstance(result, Failure) else Failure(str(result))
-    directory.log(task, "\n".join([failure.message, failure.trace]).rstrip())
-    return " ".join(failure.message.split())
+# ------------------------------------------------------------------- one task, as a worker computes it
 
 
-def read_run(directory: Path, *, trust: bool) -> Config:
-    """Return the config of a run directory; raises RunError where it is not as a run wrote it.
+@dataclass(frozen=True)
+class Outcome:
+    """The record of a task, plain data, or its failure in one line with the trace of what was not foreseen."""
 
-    Unless ``trust``, it raises InputError where the config asks for more than milpcb brings.
-    """
-    check_config(directory)
-    return read_config(directory / CONFIG, trusted=trust)
-
-
-def estimated_seconds(cells: list[Cell], workers: int) -> float:
-    """Return about how many seconds the cells take, by the first rounds of each kind; hindsight is not counted."""
-    paces: dict[str, float] = {}
-    needed = []
-    for cell in cells:
-        kind = repr((cell.learner.label, cell.environment.label, cell.policies.label, cell.labels["oracle"]))
-        if kind not in paces:
-            at = checkpoints(cell.horizon, cell.checkpoints)
-            paces[kind] = _measure(LearnerPlayer(open_world(cell), entrant_of(cell), cell.seed, at, cell.confidence))
-        needed.append(cell.horizon / paces[kind])
-    return max(sum(needed) / workers, *needed)
+    record: dict[str, Any]
+    failure: str = ""
+    trace: str = ""
+    remarks: tuple[str, ...] = ()  # lines that a user should see
 
 
-def _measure(player: LearnerPlayer) -> float:
-    """Play for a moment; return the rounds a second, without the slowest tenth: those that compile what they call."""
-    seconds: list[float] = []
-    while not seconds or (len(seconds) < min(player.at[-1], ROUNDS) and sum(seconds) - max(seconds) < SECONDS):
+class TaskFiles:
+    """The files of one task, whose state is saved every ``every`` seconds: the clock decides nothing that is played."""
+
+    def __init__(self, directory: Path, task: Task, every: float) -> None:
+        self.costs = WorldCosts(directory, task.world_key)
+        self._part, self._log = file_of(directory, "part", task.key), file_of(directory, "log", task.key)
+        self._first: int | None = None  # the round that this attempt began from
+        self._task, self._every = task, every
+        self.remarks: list[str] = []
+        now = perf_counter()
+        self._report_due, self._save_due = now + REPORT_EVERY, now + every
+
+    def saved(self) -> dict[str, Any] | None:
+        """Return the last saved state; None where there is none, or none that serves, with a line in ``remarks``."""
+        try:
+            state: dict[str, Any] = dict(checked(SavedState, unsealed(contents(self._part))))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            state = {}
+        if state.get("key") != self._task.key:
+            self.reject("is damaged")
+            return None
+        if others := describe([state["versions"]]):
+            self.reject(f"was made with other versions, {others}")
+            return None
+        return state
+
+    def reject(self, reason: str) -> None:
+        """Note that the saved state is of no use, so that the task begins anew."""
+        self._first = None
+        state = f"saved state {self._task.key} of '{self._task.title}'"
+        self.remarks.append(f"{state} {reason}; it is played from its first round")
+
+    def report(self, played: int) -> None:
+        """Report how far the task is, at most twice a second; its pace counts from the first call, when all is open."""
+        self._first = played if self._first is None else self._first
+        if perf_counter() >= self._report_due:
+            self._report_due = perf_counter() + REPORT_EVERY
+            report({"key": self._task.key, "first": self._first, "round": played})
+
+    @property
+    def save_due(self) -> bool:
+        """Whether it is time to save the state."""
+        return perf_counter() >= self._save_due
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Write a state that ``saved`` returns; damage by a power cut is found by the reader."""
         start = perf_counter()
-        player.advance(1)
-        seconds.append(perf_counter() - start)
-    quick = sorted(seconds)[: ceil(0.9 * len(seconds))]
-    return len(quick) / sum(quick)
+        document = {"key": self._task.key, "versions": installed(), **state}
+        write_file(self._part, sealed(document), durable=False)
+        now = perf_counter()
+        self._save_due = now + max(self._every, (now - start) / MOST_SAVING)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Write what is logged or warned of into the task's log meanwhile."""
+        handler = _Log(self._log)
+        logging.getLogger().addHandler(handler)
+        logging.captureWarnings(True)
+        try:
+            yield
+        finally:
+            logging.captureWarnings(False)
+            logging.getLogger().removeHandler(handler)
+
+
+class _Log(logging.Handler):
+    """Adds lines to a file, which the first one makes; what cannot be written is lost, and ends no task."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(logging.INFO)
+        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        self._path = path
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        with suppress(Exception):  # a message may not fit its arguments
+            make_folder(self._path.parent)
+            append(self._path, f"{self.format(record)}\n")
+
+
+def compute(task: Task, directory: Path, save_seconds: float) -> Outcome:
+    """Compute a task; raises RunError when the disk refuses, which concerns all tasks."""
+    files = TaskFiles(directory, task, save_seconds)
+    # With one thread sums of floats come in one order, and give the same bytes, on every backend.
+    with files.working(), threadpool_limits(limits=1), interrupts_end_everything():
+        outcome = _outcome(task, files)
+    return replace(outcome, remarks=tuple(files.remarks))
+
+
+def _outcome(task: Task, files: TaskFiles) -> Outcome:
+    try:
+        if not task.is_current():
+            return Outcome({}, "the files or the source code that it reads are not those the run began with; run again")
+        return Outcome(play_cell(task, files) if isinstance(task, Cell) else measure(task, files))
+    except RunError:
+        raise
+    except MilpcbError as error:
+        return Outcome({}, str(error))
+    except MemoryError:
+        return Outcome({}, "out of memory; make the policy class, the contexts or the number of workers smaller")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a mistake in one learner must not end the others
+        return Outcome({}, cause(error), traced(error))
+
+
+def play_cell(cell: Cell, files: TaskFiles) -> dict[str, Any]:
+    """Play one learner to the horizon, from its saved state if there is one that serves; return its record.
+
+    A state that cannot be restored, or from which the play ends in an error, is given up and the cell played from
+    its first round: no saved state can make every later attempt fail.
+    """
+    saved = files.saved()
+    player = cell_player(cell, open_world(cell, files.costs))
+    if saved is None:
+        return _play_on(cell, player, files)
+    problem = "cannot be restored"
+    try:
+        player.restore(saved)
+        problem = "led to an error"  # a state that does not fit shows itself anywhere
+        return _play_on(cell, player, files)
+    except RunError:
+        raise
+    except Exception as error:  # noqa: BLE001 - it may hold anything
+        files.reject(f"{problem} ({type(error).__name__})")
+    return _play_on(cell, cell_player(cell, open_world(cell, files.costs)), files)
+
+
+def _play_on(cell: Cell, player: LearnerPlayer, files: TaskFiles) -> dict[str, Any]:
+    while player.tally.round < cell.horizon:
+        player.advance(1)  # a look at the clock takes a microsecond
+        files.report(player.tally.round)
+        if files.save_due:
+            files.save(player.state())
+    record = {"key": cell.key, **player.record()}
+    leader = None if cell.oracle is None else player.certify().policy
+    return record if leader is None else {**record, "leader": str(leader)}
+
+
+def cell_player(cell: Cell, world: World) -> LearnerPlayer:
+    """Return the player of a cell, about to play."""
+
+    def labels() -> Ints:
+        found = hindsight(world.stream, world.comparator_oracle(), cell.horizon, {cell.horizon})
+        return np.asarray(found.policy.predict(world.stream.contexts)) if found.policy else np.zeros(0, dtype=np.int64)
+
+    at = checkpoints(cell.horizon, cell.checkpoints)
+    return LearnerPlayer(world, entrant_of(cell), cell.seed, at, cell.confidence, labels)
+
+
+def measure(task: Task, files: TaskFiles) -> dict[str, Any]:
+    """Find the best policy in hindsight, and draw it; return the record."""
+
+    def tick(played: int) -> None:
+        if played % 1024 == 0:
+            files.report(played)
+
+    world, changes = open_world(task, files.costs), task.changes if isinstance(task, Comparator) else None
+    at = frozenset(checkpoints(task.horizon, task.checkpoints).tolist())
+    best = hindsight(world.stream, world.comparator_oracle(), task.horizon, at, tick, changes)
+    return {
+        "key": task.key,
+        "rounds": list(best.best_cost),
+        "best_cost": list(best.best_cost.values()),
+        **({} if changes is None else {"changes": changes, "in_turn": list(best.in_turn.values())}),
+        **({} if best.sequence is None else {"sequence": best.sequence}),
+        "policy": str(best.policy),
+        **({"drawing": _drawing(best, world.stream.contexts)} if task.draw else {}),
+    }
+
+
+def _drawing(best: Hindsight, contexts: Floats) -> str:
+    """Return the best policy as an SVG, with what its leaves hold and cost where it has leaves."""
+    from milpcb.experiments.results.figures.drawing import draw_policy  # matplotlib takes its time and memory
+
+    policy: Any = best.policy
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_costs = np.nan_to_num(best.totals / best.shown[:, None])
+    has_leaves = hasattr(policy, "leaves") and hasattr(policy, "figure")
+    leaves = policy.leaves(contexts, mean_costs, best.shown) if has_leaves else None
+    return draw_policy(policy, leaves, ("svg",))["svg"].decode()

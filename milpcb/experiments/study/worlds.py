@@ -60,8 +60,7 @@ _open: OrderedDict[str, World] = OrderedDict()
 class World:
     """Environment, policy class, horizon and side constraints that learners share, in a study and in ``milpcb.play``.
 
-    ``stream`` is that of one seed: a Stream, or a LiveStream, which has contexts and an order too. With ``kept`` each
-    oracle is opened once and kept there, however many ask for it: for learners that are made and never played.
+    ``stream`` is that of one seed: a Stream, or a LiveStream, which has contexts and an order too.
     """
 
     environment: Any  # an Environment, or a live one
@@ -69,7 +68,6 @@ class World:
     stream: Any
     horizon: int
     sections: tuple[Component, ...] = ()
-    kept: dict[str, Oracle] | None = None
 
     @cached_property
     def opened(self) -> Opened:
@@ -97,10 +95,7 @@ class World:
 
     def oracle(self, options: Mapping[str, Any]) -> Oracle:
         """Open a learner's oracle."""
-        kept, key = {} if self.kept is None else self.kept, repr(options)
-        if key not in kept:
-            kept[key] = open_oracle(self.opened, self.stream.contexts, constraints=self.constraints, **options)
-        return kept[key]
+        return open_oracle(self.opened, self.stream.contexts, constraints=self.constraints, **options)
 
     def comparator_oracle(self) -> Oracle:
         """Open the oracle that finds the best policy in hindsight: the class's own search, else the default solver."""

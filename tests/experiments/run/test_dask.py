@@ -36,7 +36,7 @@ from pathlib import Path
 from milpcb.plugins import registry
 from milpcb.errors import SolverMissingError
 from milpcb.experiments.run.backends import report
-from milpcb.experiments.run.task import Failure
+from milpcb.experiments.run.runner import Outcome
 
 
 def begin(folder, task):
@@ -94,7 +94,7 @@ def fail(folder, how):
     if how == "name":
         registry.load("learner", "hedgehog")
     if how == "failure":
-        return Failure("cannot play", "the trace")
+        return Outcome({}, "cannot play", "the trace")
     if how == "odd":
         raise Odd("strange", 2)
     return how
@@ -232,7 +232,7 @@ def test_exceptions_are_results_and_name_the_worker_they_may_come_from(scheduler
         "name": "unknown learner 'hedgehog'; did you mean 'hedge'?",
     }.items():
         assert str(found[task]).startswith(f"{line} (on worker tcp://127.0.0.1:"), found[task]
-    assert found["failure"].message.startswith("cannot play (on worker tcp://127.0.0.1:")
+    assert found["failure"].failure.startswith("cannot play (on worker tcp://127.0.0.1:")
     assert found["failure"].trace == "the trace"
 
 

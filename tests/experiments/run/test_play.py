@@ -14,7 +14,7 @@ from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures.looks import looks
 from milpcb.experiments.run.play import POINTS
 from milpcb.experiments.run.player import LiveStream
-from milpcb.experiments.run.task import cell_player
+from milpcb.experiments.run.runner import cell_player
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world

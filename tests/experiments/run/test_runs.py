@@ -9,10 +9,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import milpcb
+from milpcb.commands.run import pace
 from milpcb.errors import InputError
 from milpcb.experiments.run import runner
 from milpcb.experiments.study.config import read_config
-from milpcb.oracles import open_oracle
 
 UNIFORM = '[[learners]]\nname = "uniform"\n'
 HEDGE = '[[learners]]\nname = "hedge"\noracle = { kind = "enumeration" }\n'
@@ -209,26 +209,6 @@ def test_a_wrong_setting_is_told_before_the_first_round(tiny, tmp_path, play_int
     assert not (tmp_path / "run").exists()
 
 
-def test_a_mistake_is_raised_first_however_many_learners_come_before_it(tiny, tmp_path, play_into, monkeypatch):
-    """Sixty learners in two environments: the last is made too, and the world opens an oracle of each kind once."""
-    text = tiny.replace("horizon = 40", "horizon = [40, 30]\nseeds = [0, 1]").replace(
-        "[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n[policies]'
-    )
-    text = text.replace("\n[environment]", "\n[[environment]]")
-    text += "".join(f'[[learners]]\nname = "ftpl"\nlabel = "ftpl {i}"\ncap = {9 + i}\n' for i in range(60))
-    opened = []
-
-    def spy(of, contexts, **options):
-        opened.append((id(contexts), options["kind"]))
-        return open_oracle(of, contexts, **options)
-
-    monkeypatch.setattr("milpcb.experiments.study.worlds.open_oracle", spy)
-    monkeypatch.setattr(runner, "compute", None)
-    with pytest.raises(InputError, match="'last'"):
-        play_into(f'{text}[[learners]]\nname = "bistro_plus"\nlabel = "last"\nscale = 2\n', tmp_path / "run")
-    assert len(opened) == len(set(opened)) == 2  # of the first environment at its shortest horizon
-
-
 @pytest.mark.drawn
 def test_the_best_policy_is_written_as_rules_and_picture(three, tmp_path, play_into):
     """For every seed: rules as text, and drawings with what the leaves hold and what a round there cost."""
@@ -292,8 +272,8 @@ class Clocked:
 def test_rounds_that_compile_do_not_count_for_the_estimate_of_a_dry_run(compiles, monkeypatch):
     """Whichever round it is; one that never comes changes nothing."""
     player = Clocked(compiles)
-    monkeypatch.setattr(runner, "perf_counter", lambda: player.now)
-    assert runner._measure(player) == pytest.approx(1000)
+    monkeypatch.setattr("milpcb.commands.run.perf_counter", lambda: player.now)
+    assert pace(player) == pytest.approx(1000)
 
 
 def test_progress_counts_the_rounds_of_this_run():

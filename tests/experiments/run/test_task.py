@@ -8,6 +8,7 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,9 +18,9 @@ from milpcb.core.files import sealed, unsealed
 from milpcb.errors import InputError, OracleInexact, RunError
 from milpcb.experiments.results.records import file_of
 from milpcb.experiments.run import player as players
-from milpcb.experiments.run import task as tasks
+from milpcb.experiments.run import runner
 from milpcb.experiments.run.backends import listening
-from milpcb.experiments.run.task import Failure, Outcome, TaskFiles, cell_player, compute
+from milpcb.experiments.run.runner import TaskFiles, cell_player, compute
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
@@ -64,7 +65,7 @@ def play_to(cell, round_):
 
 def save(cell, directory, round_=23):
     """Write the state of a cell after so many rounds where its next attempt goes on from; return the file."""
-    TaskFiles(directory, cell.key, cell.title, 1.0).save(play_to(cell, round_).state())
+    TaskFiles(directory, cell, 1.0).save(play_to(cell, round_).state())
     return file_of(directory, "part", cell.key)
 
 
@@ -173,7 +174,7 @@ def test_a_checkpoint_that_does_not_serve_is_given_up(case, tiny, whole, tmp_pat
 
 def test_checkpoints_change_no_number(tiny, whole, tmp_path, monkeypatch):
     """However often the state is saved, the record is the same."""
-    monkeypatch.setattr(tasks, "MOST_SAVING", np.inf)
+    monkeypatch.setattr(runner, "MOST_SAVING", np.inf)
     assert timeless(compute(cell_of(tiny), tmp_path, 0.0).record) == whole
 
 
@@ -185,24 +186,24 @@ def test_data_that_change_while_a_study_runs_are_a_failure(tiny, tmp_path):
     text = tiny.replace('name = "planted"\nn_contexts = 8\nn_features = 3', replay).replace("= 40", "= 2")
     cell = cell_of(text, "uniform")
     assert cell.key, "it is computed when the study begins"
-    assert isinstance(compute(sent(cell), tmp_path / "run", 1e9), Outcome)
+    assert not compute(sent(cell), tmp_path / "run", 1e9).failure
     (tmp_path / "c.csv").write_text("p,q\n0,1\n1,0.50\n")
-    failure = compute(sent(cell), tmp_path / "run", 1e9)
-    assert failure.message.startswith("the files or the source code that it reads are not those the run began with")
+    outcome = compute(sent(cell), tmp_path / "run", 1e9)
+    assert outcome.failure.startswith("the files or the source code that it reads are not those the run began with")
 
 
 def test_checkpoints_and_positions_show_where_it_is_while_it_plays(tiny, tmp_path, monkeypatch):
     """With no time between them the state is saved and the position reported at every cut."""
     cell, seen, positions = cell_of(tiny), [], []
-    monkeypatch.setattr(tasks, "REPORT_EVERY", 0.0)
-    monkeypatch.setattr(tasks, "MOST_SAVING", np.inf)
+    monkeypatch.setattr(runner, "REPORT_EVERY", 0.0)
+    monkeypatch.setattr(runner, "MOST_SAVING", np.inf)
 
     class Watched(TaskFiles):
         def save(self, state):
             super().save(state)
             seen.append((positions[-1], unsealed(file_of(tmp_path, "part", cell.key).read_bytes())))
 
-    monkeypatch.setattr(tasks, "TaskFiles", Watched)
+    monkeypatch.setattr(runner, "TaskFiles", Watched)
     with listening(positions.append):
         outcome = compute(cell, tmp_path, 0.0)
     assert seen
@@ -217,7 +218,7 @@ def test_checkpoints_and_positions_show_where_it_is_while_it_plays(tiny, tmp_pat
 
 def test_a_tiny_cell_writes_nothing(tiny, tmp_path):
     """A cell that is over before the first checkpoint leaves no file: its record is written by whoever asked for it."""
-    assert isinstance(compute(cell_of(tiny), tmp_path, 5.0), Outcome)
+    assert not compute(cell_of(tiny), tmp_path, 5.0).failure
     assert list(tmp_path.rglob("*")) == []
 
 
@@ -226,8 +227,8 @@ def register(monkeypatch):
     """Return ``register(learner class)``: make it known to configs under the name 'faulty'."""
 
     def add(cls):
-        monkeypatch.setattr(tasks, "Faulty", cls, raising=False)
-        monkeypatch.setitem(registry.BUILTIN["learner"], "faulty", "milpcb.experiments.run.task:Faulty")
+        monkeypatch.setattr(runner, "Faulty", cls, raising=False)
+        monkeypatch.setitem(registry.BUILTIN["learner"], "faulty", "milpcb.experiments.run.runner:Faulty")
         find_plug_ins_again()
 
     yield add
@@ -262,12 +263,11 @@ def test_a_failure_is_a_result(case, tiny, tmp_path, register):
     """Whatever a learner raises during a play comes back as one line, with the trace of what was not foreseen."""
     raised, message, trace = FAILURES[case]
     register(faulty(raised))
-    failure = compute(cell_of(tiny, 'name = "faulty"\n'), tmp_path, 1e9)
-    assert isinstance(failure, Failure)
-    assert message in failure.message
-    assert trace in failure.trace
-    assert bool(failure.trace) == bool(trace)
-    assert sent(failure) == failure
+    outcome = compute(cell_of(tiny, 'name = "faulty"\n'), tmp_path, 1e9)
+    assert message in outcome.failure
+    assert trace in outcome.trace
+    assert bool(outcome.trace) == bool(trace)
+    assert sent(outcome) == outcome
 
 
 def test_a_failed_cell_does_not_stop_the_others(tiny, tmp_path, register, play_into, finished, untimed):
@@ -290,7 +290,7 @@ def test_a_failed_cell_does_not_stop_the_others(tiny, tmp_path, register, play_i
 def test_a_disk_that_refuses_concerns_all(tiny, tmp_path, monkeypatch):
     """A checkpoint that cannot be written is no failure of this cell: the run must end."""
     (tmp_path / "cells").write_text("in the way")
-    monkeypatch.setattr(tasks, "MOST_SAVING", np.inf)
+    monkeypatch.setattr(runner, "MOST_SAVING", np.inf)
     with pytest.raises(RunError, match="cells"):
         compute(cell_of(tiny), tmp_path, 0.0)
     assert (tmp_path / "cells").read_text() == "in the way"
@@ -322,7 +322,8 @@ def test_a_log_that_cannot_be_written_ends_no_task(place, tmp_path):
     (tmp_path / "mine").write_text("mine")
     (tmp_path / place).parent.mkdir(exist_ok=True)
     (tmp_path / place).hardlink_to(tmp_path / "mine")
-    with TaskFiles(tmp_path, "0123456789abcdef", "t", 1.0).working():
+    task = SimpleNamespace(key="0123456789abcdef", world_key="", title="t")
+    with TaskFiles(tmp_path, task, 1.0).working():
         logging.getLogger("mine").warning("lost")
     assert (tmp_path / "mine").read_text() == "mine"
 
@@ -431,6 +432,6 @@ def test_linear_algebra_keeps_to_one_thread(tiny, tmp_path, monkeypatch):
         seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
         raise InputError("seen")
 
-    monkeypatch.setattr("milpcb.experiments.run.task.play_cell", play_cell)
-    assert isinstance(compute(cell_of(tiny), tmp_path, 1e6), Failure)
+    monkeypatch.setattr("milpcb.experiments.run.runner.play_cell", play_cell)
+    assert compute(cell_of(tiny), tmp_path, 1e6).failure == "seen"
     assert set(seen) == {1}

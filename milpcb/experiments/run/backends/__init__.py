@@ -138,7 +138,7 @@ class _Worker:
     def __init__(self, work: Callable[[Any], Any]) -> None:
         context = mp.get_context(METHOD)
         if METHOD == "forkserver":
-            context.set_forkserver_preload(["milpcb.experiments.run.task"])
+            context.set_forkserver_preload(["milpcb.experiments.run.runner"])
         self.pipe, theirs = context.Pipe()
         # Every context has the class Process.
         self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)  # type: ignore[attr-defined]

@@ -167,7 +167,7 @@ def _on_worker(work: bytes, wanted: str) -> Any:
     """Do the work; an exception comes back as a value, so that Dask neither logs it nor fails to unpickle it."""
     from distributed import get_worker
 
-    from milpcb.experiments.run.task import Failure
+    from milpcb.experiments.run.runner import Outcome
 
     here = get_worker()
     worker = here.address
@@ -183,7 +183,8 @@ def _on_worker(work: bytes, wanted: str) -> Any:
         return backends.portable(error)
     except Exception as error:  # noqa: BLE001 - whatever a task raises is its result
         return backends.portable(error)
-    return replace(result, message=f"{result.message} (on worker {worker})") if isinstance(result, Failure) else result
+    failed = isinstance(result, Outcome) and result.failure
+    return replace(result, failure=f"{result.failure} (on worker {worker})") if failed else result
 
 
 @contextlib.contextmanager
