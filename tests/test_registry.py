@@ -226,16 +226,6 @@ def test_the_folder_is_seen_only_while_a_name_is_resolved(folder):
     assert str(folder) not in before
 
 
-def test_a_file_that_hides_our_package_is_named(folder, monkeypatch):
-    """A policies.py of one's own is said to hide the package, instead of an error of Python's."""
-    (folder / "policies.py").write_text("mine = 1\n")
-    monkeypatch.syspath_prepend(str(folder))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "policies"]:
-        monkeypatch.delitem(sys.modules, name)
-    message = refusal("policies", "decision_trees")
-    assert message.endswith(f"{folder}/policies.py hides the package 'policies' of milpcb; give that file another name")
-
-
 def test_only_registered_names_are_installed():
     """A module:Class name is not, whatever it leads to; nothing is imported to find out."""
     assert not registry.is_installed("learner", "milpcb.learners:Uniform")

@@ -29,31 +29,16 @@ _Slacks = TypeVar("_Slacks")
 
 
 MEANING = """\b
-Columns:
-  game  the per-round game inside the proof: what one more round of noise lifts
-        Rel by, minus what q* loses at worst; exploration is left out, so that
-        0 means that there is not a grain of noise too much
-  (1)   condition (1): Rel before a round, minus the worst cost plus Rel after
-        it, at every past that costs 0 and 1 can lead to
-  (2)   condition (2): E Rel at the end plus the best policy's cost, for every
-        sequence of contexts and of costs 0 and 1
-  bias  the largest |E chat - c| of the estimates; must be 0
-  reg   Rel(empty) minus the exact expected regret against the worst plan of
-        costs 0 and 1 by round and context: what is left of the guarantee
-  stated
-        the guarantee minus Rel(empty), where that is least
+Columns (milpcb/theory/README.md has the proofs):
+  game     the per-round game of the proof; 0: not a grain of noise too much
+  (1)      condition of a round: Rel before it, minus the worst cost plus Rel after
+  (2)      condition of the end: E Rel there plus the best policy's cost
+  bias     the largest |E chat - c| of the estimates; must be 0
+  reg      Rel(empty) minus the exact expected regret against the worst plan
+  stated   the guarantee minus Rel(empty), where that is least
   futures, counts
-        how often a run draws a future, and adds an estimate to its totals,
-        beside the law that was verified: in standard errors, at most 6
-  answers
-        the largest difference between a run's q and the verified one; must be 0
-
-\b
-Names:
-  signs       noise kappa L eps with probability p in each future round
-  coordinate  noise kappa L on one action, of either sign
-  signed      estimates of c - 1/2, noise L/2 on one action, of either sign
-  price       E, where exploring is counted as E / L a round
+           a run's draws beside the verified law: in standard errors, at most 6
+  answers  the largest difference between a run's q and the verified one; 0
 """
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from inspect import isabstract, signature
+from inspect import isabstract
 from types import FunctionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -54,9 +54,7 @@ def _lacking(entry: type, interface: Any, called: str) -> str:
         return ""
     wanted = {*vars(interface), *getattr(interface, "__annotations__", ())}
     missing = [name for name in sorted(wanted) if not name.startswith("_") and not _sets(entry, interface, name)]
-    if missing:
-        return f"is a class without {', '.join(missing)} of {called}"
-    return "" if _takes(entry, interface) else f"takes other arguments than {called}"
+    return f"is a class without {', '.join(missing)} of {called}" if missing else ""
 
 
 def _sets(entry: type, interface: Any, name: str) -> bool:
@@ -68,19 +66,6 @@ def _sets(entry: type, interface: Any, name: str) -> bool:
     makers = [vars(cls)["__init__"] for cls in entry.__mro__ if isinstance(vars(cls).get("__init__"), FunctionType)]
     annotated = any(name in vars(cls).get("__annotations__", ()) for cls in entry.__mro__)
     return annotated or any(name in maker.__code__.co_names for maker in makers)
-
-
-def _takes(entry: type, interface: Any) -> bool:
-    """Return whether a class can be made with as many arguments as the Protocol's constructor, where it has one."""
-    own = vars(interface).get("__init__")
-    if not isinstance(own, FunctionType) or "__init__" not in own.__qualname__:
-        return True
-    made_with = list(signature(interface.__init__).parameters)[1:]
-    try:
-        signature(entry).bind(*made_with)
-    except (TypeError, ValueError):
-        return not made_with
-    return True
 
 
 def _not_returning(entry: Any, interface: Any, wanted: Kind) -> str:

@@ -7,8 +7,6 @@ import sys
 from contextlib import nullcontext
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from milpcb.core import gate
@@ -236,30 +234,12 @@ def _attribute(kind: str, name: str, module: str, attribute: str) -> Any:
 
 def _why(module: str, error: BaseException) -> str:
     """Return the message on a module that cannot be imported: what is wrong, and what to do."""
-    hidden = _hidden(module)
-    if hidden:
-        return hidden
     if isinstance(error, ModuleNotFoundError):
         where = "".join(f"; looked in {folder} and the installed packages" for folder in local_classes.folders())
         return f"{error}{where}; install the package that brings it, or put the file beside the config"
     if isinstance(error, AttributeError) and error.name and error.obj is sys.modules.get(module):
         return f"{getattr(error.obj, '__file__', None) or module} has no '{error.name}'"
     return cause(error)
-
-
-def _hidden(module: str) -> str:
-    """Return the message on a file that hides one of the two packages of milpcb; "" where none does."""
-    top = module.partition(".")[0]
-    home = Path(__file__).parents[2] / top / "__init__.py"
-    if top not in {"milpcb", "policies"} or not home.exists():
-        return ""
-    try:
-        spec = find_spec(top)
-    except (ImportError, ValueError):
-        return ""
-    if spec is None or not spec.origin or Path(spec.origin) == home:
-        return ""
-    return f"{spec.origin} hides the package '{top}' of milpcb; give that file another name"
 
 
 def _known(kind: str) -> dict[str, str]:

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from milpcb.commands.machine import missing
 from milpcb.plugins import registry
-from milpcb.protocols import SolverInfo
 
 CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
 COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
@@ -137,8 +135,8 @@ def test_plot_draws_several_directories_on_one_picture(finished, milpcb_):
 
 
 def test_solvers_are_listed_with_reasons(tmp_path, milpcb_):
-    """With --all every solver is a row, with yes or the reason why it cannot run here; else absent ones are lines."""
-    done = milpcb_(tmp_path, "solvers", "--all")
+    """Every solver is a row, with yes or the reason why it cannot run here."""
+    done = milpcb_(tmp_path, "solvers")
     assert (done.returncode, done.stderr) == (0, "")
     rows = {
         cells[1].strip(): cells for cells in (line.split("│") for line in done.stdout.splitlines()) if len(cells) > 4
@@ -146,25 +144,6 @@ def test_solvers_are_listed_with_reasons(tmp_path, milpcb_):
     assert rows["highs"][4].strip() == "yes"
     assert rows["pulp:PULP_CBC_CMD"][4].strip() == "yes"
     assert all(cell.strip() for cells in rows.values() for cell in cells[1:5])
-    lines = milpcb_(tmp_path, "solvers").stdout.splitlines()
-    assert not [line for line in lines if line.startswith("│") and "yes" not in line]
-    (line,) = [line for line in lines if line.startswith("not here: pulp:NAME")]
-    assert "GUROBI_CMD" in line
-    assert "install NAME" in line
-
-
-def test_absent_solvers_of_extras_are_one_line_with_the_command():
-    """However many are absent, one line has them all and the command that installs them."""
-    known = [
-        SolverInfo("gurobi", "-", "LP, MIP", "needs gurobipy", "gurobi"),
-        SolverInfo("highs", "1", "LP, MIP"),
-        SolverInfo("pulp:GLPK_CMD", "-", "LP, MIP", "not found by PuLP"),
-        SolverInfo("xpress", "-", "LP, MIP", "needs xpress", "xpress"),
-    ]
-    assert list(missing(known)) == [
-        "not here: gurobi, xpress; pip install '.[gurobi,xpress]' in the clone, or those of them you want",
-        "not here: pulp:GLPK_CMD (not found by PuLP)",
-    ]
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], bool]] = {
     "evaluate": (("evaluate", "log.csv", *COLUMNS, "policy.json"), False),
     "run": (("run", "tiny.toml", "--out", "run", "--progress", "quiet"), False),
     "dask": (("run", "tiny.toml", "--out", "run", "--progress", "quiet", "--backend", "dask"), False),
-    "solvers": (("solvers", "--all"), False),
+    "solvers": (("solvers",), False),
 }
 SOLVERS = ("gurobi", "copt", "xpress", "cplex", "scip", "highs", "pulp:PULP_CBC_CMD", "pulp:GUROBI", "pulp:COPT")
 PICTURES = {"plot": "regret.svg", "learn": "found/policy.svg", "run": "run/regret.svg", "dask": "run/regret.svg"}
