@@ -27,7 +27,7 @@ from milpcb.experiments.study.cells import Cell, Comparator, Task, build_study
 from milpcb.experiments.study.config import read_config
 from milpcb.experiments.study.sections import Config
 from milpcb.experiments.study.worlds import World, entrant_of, open_world
-from milpcb.plugins import registry
+from milpcb.plugins import injection, registry
 from milpcb.types import Floats, Ints
 
 REPORT_EVERY = 0.5  # seconds between two reports of the position
@@ -55,8 +55,8 @@ def run(
     for line in held.remarks:
         remark(line)
     pending = [task for task in study.tasks if task.key not in held.finished]
-    backends = registry.load("backend", backend_name(config, backend, len(pending)))
-    by: Backend = backends(workers=config.run.workers, scheduler=config.run.scheduler)
+    asked = {"workers": config.run.workers, "scheduler": config.run.scheduler}
+    by: Backend = injection.make(registry.load("backend", backend_name(config, backend, len(pending))), asked)
     try_out(pending)
     work = partial(compute, directory=directory.path.resolve(), save_seconds=config.run.save_seconds)
     with directory.locked():

@@ -91,10 +91,10 @@ def work(tmp_path, monkeypatch):
     return work_for_backends
 
 
-@pytest.fixture(params=[Serial, Processes])
+@pytest.fixture(params=[Serial(), Processes(workers=2)], ids=["serial", "processes"])
 def backend(request):
     """Return each backend, with two workers."""
-    return request.param(workers=2)
+    return request.param
 
 
 def test_every_task_comes_back_with_its_result(backend, work):

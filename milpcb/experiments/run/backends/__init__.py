@@ -56,9 +56,10 @@ class WorkerDiedError(MilpcbError):
 
 
 class Backend(Protocol):
-    """Computes tasks; ``workers`` None means as many as there are cores, ``scheduler`` is the address of a cluster."""
+    """Computes tasks; a constructor gets the number of ``workers`` and the address of a ``scheduler`` if it names them.
 
-    def __init__(self, workers: int | None = None, scheduler: str | None = None) -> None: ...
+    None for ``workers`` means as many as there are cores.
+    """
 
     def map(self, work: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R | Exception]]:
         """Yield every task with its result, in the order in which they finish; ``work`` can be pickled.
@@ -72,9 +73,6 @@ class Backend(Protocol):
 class Serial:
     """One task after the other, in this process: for a single task, for debuggers, and to compare others with."""
 
-    def __init__(self, workers: int | None = None, scheduler: str | None = None) -> None:
-        del workers, scheduler
-
     def map(self, work: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R | Exception]]:
         """See Backend.map."""
         for task in tasks:
@@ -84,8 +82,7 @@ class Serial:
 class Processes:
     """As many worker processes as there are cores, unless ``workers`` is given."""
 
-    def __init__(self, workers: int | None = None, scheduler: str | None = None) -> None:
-        del scheduler
+    def __init__(self, workers: int | None = None) -> None:
         self._workers = workers or cores()
 
     def map(self, work: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R | Exception]]:

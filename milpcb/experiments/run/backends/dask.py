@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -61,8 +61,10 @@ class Dask:
         except ImportError as error:
             raise InputError(f"the dask backend is missing ({error}): pip install '.[dask]' in the clone") from error
         self._workers, self._scheduler = workers, scheduler
-        if scheduler is not None:
-            self._check_address(scheduler)
+        try:
+            self._dask.comm.get_address_host_port(scheduler or "tcp://127.0.0.1:0")
+        except ValueError as error:
+            raise InputError(f"scheduler '{scheduler}' is not an address like tcp://host:8786: {error}") from error
 
     def map(self, work: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R | Exception]]:
         """See Backend.map; an error that a worker's installation can cause names the worker."""
@@ -75,12 +77,6 @@ class Dask:
             finally:
                 if running and self._scheduler is not None:
                     _stop(client, list(running))
-
-    def _check_address(self, scheduler: str) -> None:
-        try:
-            self._dask.comm.get_address_host_port(scheduler)
-        except ValueError as error:
-            raise InputError(f"scheduler '{scheduler}' is not an address like tcp://host:8786: {error}") from error
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[Any]:
@@ -102,7 +98,6 @@ class Dask:
                 client.close()
                 raise InputError(f"no Dask scheduler answers at {address}; {START.format(address)}") from error
             stack.enter_context(client)
-            _check_versions(client, address, version("milpcb"))
             yield client
 
     @contextlib.contextmanager
@@ -171,8 +166,9 @@ def _on_worker(work: bytes, wanted: str) -> Any:
 
     here = get_worker()
     worker = here.address
-    if (found := version("milpcb")) != wanted:  # this worker came after the others were checked
-        return InputError(_mismatch(f"worker {worker}", found, wanted))
+    if (found := version("milpcb")) != wanted:
+        has = f"worker {worker} has milpcb {found}, this run {wanted}"
+        return InputError(f"{has}: install the same version on all")
     try:
         with backends.listening(partial(here.log_event, TOPIC)):
             result = pickle.loads(work)()  # noqa: S301 - our own bytes
@@ -217,25 +213,6 @@ def _silent() -> Iterator[None]:
 async def _kill(nannies: Iterable[Any]) -> None:
     """End the workers now; closing the cluster would give a task that nobody waits for some seconds to finish."""
     await asyncio.gather(*(nanny.close(timeout=0.5) for nanny in nannies), return_exceptions=True)
-
-
-def _check_versions(client: Any, address: Any, wanted: str) -> None:
-    """Refuse a scheduler or a worker with another milpcb; warn when no worker is there yet, as it may be queueing."""
-    found = {f"worker {worker}": there for worker, there in client.run(version, "milpcb", on_error="return").items()}
-    if not found:
-        logger.warning("the Dask scheduler at %s has no workers yet: waiting for 'dask worker %s'", address, address)
-    try:
-        found["the scheduler"] = client.run_on_scheduler(version, "milpcb")
-    except PackageNotFoundError as error:
-        found["the scheduler"] = error
-    for who, there in found.items():
-        if there != wanted:
-            raise InputError(_mismatch(who, there, wanted))
-
-
-def _mismatch(who: str, found: object, wanted: str) -> str:
-    has = f"milpcb {found}" if isinstance(found, str) else f"no milpcb ({found})"
-    return f"{who} has {has}, this run {wanted}: install the same version on all"
 
 
 def _stop(client: Any, futures: list[Any]) -> None:
