@@ -2,11 +2,9 @@
 
 Of n fair bits the number of ones is Binomial(n, 1/2). A Binomial(n, p) draw compares n uniform numbers with p, a bit of
 all of them at a time: where the bit of p is 1 those whose own is 0 are below p, where it is 0 those whose own is 1 are
-not, and half of them go on to the next bit. That takes about n / 32 words, and log2(n) more, with the double p as it
-is. A multinomial draw splits the rounds in two, and each part again, down to single contexts.
-
-How many words these two read depends on what they draw. So ``state`` (1,), a word of the learner's own generator,
-starts a sequence of SplitMix64 (Steele, Lea & Flood 2014).
+not, and half of them go on to the next bit. A multinomial draw splits the rounds in two, and each part again, down to
+single contexts. Words are a sequence of SplitMix64 (Steele, Lea & Flood 2014) from ``state`` (1,), a word of the
+learner's own generator.
 """
 
 from typing import Any
@@ -93,31 +91,3 @@ def deal(counts: Array, n_actions: int, state: Array) -> Array:
             left -= dealt[j, a]
         dealt[j, n_actions - 1] = left
     return dealt
-
-
-@compiled()
-def extent(counts: Array) -> tuple[int, int]:
-    """Return the largest of ``counts`` (m,), and how many words hold a bit for each, one at least for a context."""
-    most = words = 0
-    for count in counts:
-        most = max(most, count)
-        words += max(1, (count + WORD - 1) // WORD)
-    return most, words
-
-
-@compiled()
-def sign_sums(counts: Array, words: Array, factor: int) -> Array:
-    """Return (m, K): ``factor`` times the sums of as many fair signs as ``counts`` (m,), from ``words`` (K, words)."""
-    sums = np.empty((len(counts), len(words)), np.int64)
-    at = 0
-    for j in range(len(counts)):
-        first = at
-        for a in range(len(words)):
-            total, at, n = 0, first, counts[j]
-            while n > 0:
-                total += _bits(words[a, at], min(n, WORD))
-                at += 1
-                n -= WORD
-            sums[j, a] = factor * (2 * total - counts[j])
-        at = max(at, first + 1)
-    return sums

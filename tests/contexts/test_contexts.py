@@ -159,8 +159,8 @@ def test_signs_have_the_law_of_sums_of_signs_exactly() -> None:
 @pytest.mark.parametrize("count", [63, 65, 200])
 def test_sums_of_signs_by_chi_square(count: int) -> None:
     """Large counts follow 2 Binomial(n, 1/2) - n, also across the borders of words."""
-    rng = np.random.default_rng(count)
-    sums = np.concatenate([rademacher_sums(np.array([count, count]), 3, rng).ravel() for _ in range(4000)])
+    rng, counts = np.random.default_rng(count), np.array([count, 3, count])
+    sums = np.concatenate([rademacher_sums(counts, 3, rng)[::2].ravel() for _ in range(4000)])
     assert has_law(Counter(((sums + count) // 2).tolist()), dict(enumerate(binom.pmf(range(count + 1), count, 0.5))))
 
 
@@ -183,16 +183,6 @@ def test_binomial_draws_by_chi_square(n: int, p: float) -> None:
     state = np.random.default_rng(n).bit_generator.random_raw(1)
     drawn = Counter(kernels.binomial(n, p, state) for _ in range(10_000))
     assert has_law(drawn, dict(enumerate(binom.pmf(range(n + 1), n, p))))
-
-
-@pytest.mark.parametrize("weights", [[1.0], [0, 3, 1], [5, 1, 0, 2]])
-def test_multinomial_draws_by_chi_square(weights: list[float]) -> None:
-    """All contexts together, for any number of them; one of weight 0 is never drawn."""
-    share, rng = np.array(weights) / sum(weights), np.random.default_rng(len(weights))
-    law = Multinomial(share)
-    drawn = Counter(tuple(law.draw(4, rng).tolist()) for _ in range(6000))
-    outcomes = [c for c in product(range(5), repeat=len(weights)) if sum(c) == 4]
-    assert has_law(drawn, {c: multinomial(4, share).pmf(c) for c in outcomes}, least=5)
 
 
 def test_very_many_rounds_have_the_same_law() -> None:
@@ -284,25 +274,8 @@ def test_the_first_round_is_played_uniformly() -> None:
     assert learner_with(Empirical(CONTEXTS), 1000, scale=10.0).act(2) == pytest.approx([0.5, 0.5])
 
 
-def test_rows_not_shown_do_not_matter() -> None:
-    """The same rounds are played alike whatever the other contexts are, and however many policies they tell apart."""
-    other = np.array([[0.0], [1.0], [50.0], [-7.0]])
-    runs = []
-    for contexts, last in ((CONTEXTS, [1, 1]), (other, [0, 0])):
-        labelings = [[0, 1, *last], [1, 0, *last], [1, 1, *last]]
-        oracle = open_oracle(FiniteClass(labelings, 2), contexts, kind="enumeration")
-        learner = BistroPlus(oracle, Empirical(contexts), horizon=500, seed=0, scale=8.0, queries="profile")
-        runs.append([])
-        for t in range(100):
-            q = learner.act(t % 2)
-            learner.learn(t % 2, t % 3 % 2, 1.0, q[t % 3 % 2])
-            runs[-1].append(q.tolist())
-    assert runs[0] == runs[1]
-    assert len({tuple(q) for q in runs[0]}) > 1
-
-
 def test_one_learner_one_model() -> None:
-    """A second learner's oracle, or one of another size, is refused in one line; the same oracle may come back."""
+    """A second learner's oracle is refused in one line; the same oracle may come back."""
     model = Empirical(CONTEXTS)
     learner = learner_with(model, 10)
     model.attach(learner.oracle, 10)
@@ -310,5 +283,3 @@ def test_one_learner_one_model() -> None:
     with pytest.raises(InputError, match="one for each learner"):
         learner_with(model, 10)
     assert model.state() == before
-    with pytest.raises(InputError, match="use the same"):
-        learner_with(Empirical(CONTEXTS[:2]), 10)

@@ -38,17 +38,6 @@ def test_bistro_plus_plays_on_contexts_it_has_never_seen() -> None:
     assert past(learner).shape == (oracle.n_contexts, 2)
 
 
-def test_counts_are_those_of_kept_rounds() -> None:
-    """At rate 1 every later round is drawn, at the last round none is."""
-    oracle = GrowingOracle(TREES, [[0.0, 0.0]])
-    sampler = Sampler(draw)
-    sampler.attach(oracle, None)
-    counts = sampler.future(9, 50, 1.0, np.random.default_rng(0))
-    assert counts.sum() == 40
-    assert len(counts) == oracle.n_contexts
-    assert sampler.future(49, 50, 1.0, np.random.default_rng(0)).sum() == 0
-
-
 def test_an_oracle_with_fixed_contexts_is_refused() -> None:
     """The message names the oracle to use, and what a sampler is made of."""
     with pytest.raises(InputError, match="GrowingOracle"):
@@ -101,9 +90,8 @@ def test_an_oracle_with_other_contexts_is_not_restored_into() -> None:
     other, grown = fresh()
     grown.extend([[500.0, 0.0]])
     before = other.state()
-    with pytest.raises(InputError, match="rows back") as caught:
+    with pytest.raises(InputError, match="rows back"):
         other.restore(first.state())
-    assert "\n" not in str(caught.value)
     assert other.state() == before
     assert grown.n_contexts == 2
 

@@ -46,33 +46,24 @@ def played(learner: Learner, row: int = 0) -> Any:
 
 OF_BISTRO: list[tuple[dict[str, Any], str]] = [
     ({"scale": 2.9}, "at least 3"),
-    *(({"scale": scale}, "scale") for scale in (np.nan, np.inf, "relax")),
+    ({"scale": "relax"}, "scale"),
     ({"noise": "papr"}, "'paper'"),
-    ({"queries": "al"}, "'all'"),
-    ({"leftover": "unifrom"}, "'uniform'"),
     ({"leftover": "leader"}, "queries"),
     ({"pool": Empirical(CONTEXTS), "scale": "relaxation"}, "Empirical"),
     ({"pool": ORDER, "horizon": 5}, "horizon"),
-    ({"pool": FinitePool(CONTEXTS[:3])}, "contexts"),
-    ({"pool": FinitePool(CONTEXTS[:, :1])}, "columns"),
-    ({"pool": FinitePool(MOVED)}, "row 3"),
-    ({"pool": FinitePool(CONTEXTS[::-1])}, "contexts"),
+    *(({"pool": FinitePool(other)}, "contexts") for other in (CONTEXTS[:3], CONTEXTS[:, :1], MOVED, CONTEXTS[::-1])),
     ({"pool": CONTEXTS}, "pool"),
-    ({"pool": FinitePool}, "pool"),
     ({"oracle": FinitePool(CONTEXTS), "pool": opened()}, "oracle"),
     ({"anytime": True, "queries": "profile"}, "queries"),
     *(({"anytime": True, "noise": "bistro", **other}, "noise") for other in ({}, {"queries": "argmin"})),
     ({**SIGNED, "queries": "argmin", "estimator": "ips"}, "estimator"),
-    ({**SIGNED, "queries": "profile", "anytime": True}, "anytime"),
     ({**SIGNED, "scale": 3.9}, "at least 4"),
     ({"future": "fresh", "futures": 2}, "one draw"),
     ({"future": "fresh", "redraw": 5}, "one draw"),
     ({**ONE_DRAW, "queries": "all"}, "queries"),
     ({**ONE_DRAW, "estimator": "ips"}, "estimator"),
     ({**ONE_DRAW, "noise": "bistro"}, "psi"),
-    ({**ONE_DRAW, "futures": 0}, "futures"),
     ({**ONE_DRAW, "redraw": 0}, "redraw"),
-    ({"future": "twice"}, "future"),
     ({**ONE_DRAW, **SIGNED, "anytime": True}, "anytime"),
     ({**ONE_DRAW, "pool": Empirical(CONTEXTS)}, "law"),
 ]
@@ -80,50 +71,40 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("ftpl", {**ADAPTIVE, "separator": [0]}, "separator"),
     ("ftpl", {"epsilon": None, "horizon": None}, "horizon"),
     ("ftpl", {"epsilon": 0.1, "noise_on": "columns"}, "noise_on"),
-    ("ftpl", {**ADAPTIVE, "cap": 0}, "cap"),
     ("ftpl", {**ADAPTIVE, "noise_on": "columns"}, "noise on contexts"),
     ("ftpl", {"epsilon": "adaptve"}, "'adaptive'"),
-    *(("ftpl", {"epsilon": epsilon}, "epsilon") for epsilon in (0.0, np.inf, np.nan)),
+    ("ftpl", {"epsilon": 0.0}, "epsilon"),
     ("ftpl", {"cap": 0}, "cap"),
-    ("ftpl", {"queries": "profil"}, "queries"),
-    ("hedge", {"oracle": opened(kind="milp")}, 'kind = "enumeration"'),
-    ("hedge", {"oracle": opened(DecisionTrees(2, depth=1), "search")}, 'kind = "enumeration"'),
-    ("exp4p", {"oracle": opened(DecisionTrees(2, depth=1), "search"), "horizon": 99}, 'kind = "enumeration"'),
-    *(("exp4p", {"horizon": 100, "delta": delta}, "delta") for delta in (0.0, 1.0, -0.5, np.nan)),
-    *(("best_in_hindsight", {"best": best, "n_actions": 3}, "outside 0 to 2") for best in ([0, 3], [0, -1])),
-    ("best_in_hindsight", {"best": [0.5, 1.0], "n_actions": 3}, "integers"),
-    ("best_in_hindsight", {"best": [[0, 1]], "n_actions": 3}, "one action"),
-    *(("conservative", {"inner": inner}, f"'{inner}'") for inner in ("hedge", "best_in_hindsight", "conservative")),
-    ("conservative", {"inner": "exp4", "options": {"rat": 1}}, "'rate'"),
-    ("conservative", {"inner": "exp4", "options": 3}, "options"),
-    ("conservative", {"baseline": 3}, "baseline"),
-    ("conservative", {"baseline": [0, 1, 5, 0, 0]}, "baseline"),
-    ("conservative", {"baseline": [0, 1]}, "baseline has 2 actions for 5 contexts"),
-    ("conservative", {"loss": -0.1}, "loss"),
-    ("conservative", {"allowance": np.inf}, "allowance"),
-    ("conservative", {"confidence": 1.0}, "confidence"),
+    *(
+        (name, {"oracle": opened(DecisionTrees(2, depth=1), "search"), "horizon": 99}, 'kind = "enumeration"')
+        for name in ("hedge", "exp4p", "policy_elimination")
+    ),
+    ("exp4p", {"horizon": 100, "delta": 1.0}, "delta"),
+    *(("best_in_hindsight", {"best": best, "n_actions": 3}, "best") for best in ([0, 3], [0.5, 1.0], [[0, 1]])),
     *(
         (name, {"inner": inner}, named)
         for name in ("conservative", "guarded")
         for inner, named in (
+            ("hedge", "'hedge'"),
+            (name, f"'{name}'"),
             (Hedge(opened(), horizon=9), "Hedge"),
             (Uniform(2), "2 actions"),
             (played(Uniform(3)), "played already"),
         )
     ),
+    ("conservative", {"inner": "exp4", "options": {"rat": 1}}, "'rate'"),
+    ("conservative", {"inner": "exp4", "options": 3}, "options"),
+    *(("conservative", {"baseline": baseline}, "baseline") for baseline in (3, [0, 1, 5, 0, 0], [0, 1])),
+    ("conservative", {"loss": -0.1}, "loss"),
+    ("conservative", {"allowance": np.inf}, "allowance"),
     ("doubling", {"pool": ORDER}, "order"),
-    ("doubling", {"inner": "doubling"}, "'doubling'"),
-    ("doubling", {"inner": "hedge"}, "'hedge'"),
-    ("doubling", {"options": {"nois": "half"}}, "'noise'"),
+    *(("doubling", {"inner": inner}, f"'{inner}'") for inner in ("doubling", "hedge")),
     ("doubling", {"options": {"horizon": 5}}, "'horizon'"),
-    ("doubling", {"inner": "exp4p", "options": {"delta": "half"}}, "delta"),
     ("doubling", {"options": {"scale": 1.0}}, "at least 3"),
-    ("doubling", {"first": 0}, "first"),
-    ("doubling", {"inner": "exp44"}, "'exp4'"),
-    *(("epsilon_greedy", {"scale": scale}, "scale") for scale in (0.0, np.inf)),
-    *(("epsilon_greedy", {"ratio": ratio}, "ratio") for ratio in (0.9, np.nan)),
+    ("epsilon_greedy", {"scale": 0.0}, "scale"),
+    ("epsilon_greedy", {"ratio": 0.9}, "ratio"),
     ("exp4", {"rate": "anytme"}, "'anytime'"),
-    *(("exp4", {"rate": rate}, "rate") for rate in (-0.1, np.nan, np.inf, True)),
+    *(("exp4", {"rate": rate}, "rate") for rate in (-0.1, np.inf, True)),
     *(("exp4", {"delays": 1.0, **other}, "delays=") for other in ({"rate": "certified"}, {"estimates": "optimistic"})),
     ("forgetting", {"rounds": 1}, "rounds"),
     ("forgetting", {"by": "day"}, "window"),
@@ -132,23 +113,18 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
         for name in ("exp4", "fixed_share", "guarded")
         for oracle in (opened(DecisionTrees(3, 1), "milp"), opened(MonotoneRules(2), "search"))
     ),
-    *(("explore_then_commit", {"rounds": rounds}, "rounds") for rounds in (0, 10, 2.5)),
-    *(("guarded", {"inner": inner}, f"'{inner}'") for inner in ("hedge", "guarded")),
+    *(("explore_then_commit", {"rounds": rounds}, "rounds") for rounds in (0, 10)),
     ("guarded", {"bound": -1.0}, "bound"),
     ("guarded", {"share": -0.1}, "share"),
-    ("guarded", {"options": [1]}, "options"),
     ("guarded", {"safe": "exp5"}, "exp5"),
-    *(("ilovetoconbandits", {"psi": psi}, "psi") for psi in (0.0, np.inf)),
+    ("ilovetoconbandits", {"psi": 0.0}, "psi"),
     ("ilovetoconbandits", {"delta": 1.0}, "delta"),
     (
         "policy_elimination",
         {"oracle": opened(FiniteClass(MANY, 16), contexts=CONTEXTS[:4]), "pool": FinitePool(CONTEXTS[:4])},
         "at most 60000",
     ),
-    ("policy_elimination", {"oracle": opened(kind="milp")}, "enumeration"),
     ("policy_elimination", {"growth": 0.9}, "growth"),
-    ("policy_elimination", {"delta": 2.0}, "delta"),
-    ("randomized_ucb", {"delta": 0.0}, "delta"),
 ]
 
 
@@ -158,39 +134,13 @@ def test_a_wrong_setting_is_named(name: str, options: dict[str, Any], named: str
     refused(lambda: made(name, **options), named)
 
 
-def restored(name: str, spoil: Callable[[Any], Any]) -> None:
-    """Restore a learner from its own state, spoilt."""
-    learner = made(name)
-    learner.restore(spoil(learner.state()))
-
-
-SPOILT: list[Callable[[Any], Any]] = [
-    lambda _state: None,
-    lambda _state: {},
-    lambda state: {key: value for key, value in state.items() if key != "past"},
-    lambda state: {**state, "past": state["past"][:2]},
-    *(
-        lambda state, change=change: {**state, **change}
-        for change in (
-            {"learner": "Uniform"},
-            {"past": "many"},
-            {"played": -1},
-            {"played": 10**9},
-            {"oracle_error": None},
-            {"turn": [0]},
-            {"turn": [0, [2.0, 0.0, 0.0], None]},
-            {"more": 1},
-        )
-    ),
-]
-ROWS: list[Any] = [-1, 5, 0.0, "0", None, True, np.nan, [0], 10**5000]
+ROWS: list[Any] = [-1, 5, np.nan, [0], 10**5000]
 IN_A_PLAY: dict[str, tuple[Callable[[], object], str]] = {
     "an order that has ended": (lambda: played(played(made("bistro_plus", pool=ORDER, horizon=4)), 3).act(4), "row 1"),
     "a baseline that plays no action": (
         lambda: made("conservative", baseline=lambda _row: 7, allowance=3.0).act(0),
         "baseline",
     ),
-    **{f"spoilt {i}": (lambda spoil=spoil: restored("bistro_plus", spoil), "state") for i, spoil in enumerate(SPOILT)},
     **{
         f"row {i}": (lambda row=row: made("epsilon_greedy").act(row), "row must be an integer in 0..4")
         for i, row in enumerate(ROWS)
@@ -201,7 +151,6 @@ IN_A_PLAY: dict[str, tuple[Callable[[], object], str]] = {
         ),
         "state",
     ),
-    "too many rounds": (lambda: played(played(made("exp4", horizon=1))), "horizon of 1"),
     **{
         f"a confidence of {confidence!r} in {ask}": (
             lambda ask=ask, confidence=confidence: getattr(played(made("exp4", estimates="optimistic")), ask)(
@@ -210,7 +159,7 @@ IN_A_PLAY: dict[str, tuple[Callable[[], object], str]] = {
             "confidence",
         )
         for ask in ("certificate", "bound")
-        for confidence in (0, 1, 1.5, -0.1, float("nan"), "0.95", True)
+        for confidence in (0, 1, "0.95", True)
     },
 }
 
