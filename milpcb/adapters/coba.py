@@ -13,10 +13,9 @@ from milpcb.protocols import PolicyClass
 class CobaLearner:
     """A registered learner with the methods that coba's ``Experiment`` calls: ``predict``, ``learn`` and ``params``.
 
-    Contexts need not be known: each is added when it first comes. They are flattened to numbers, categories one by one
-    to 0/1. Actions are numbered as coba lists them, which must be the same ones every round. Batches are played one by
-    one and learnt late, which learners must allow, as exp4 does. coba writes what a learner
-    raises into its log and goes on without it: look there where its rows are missing.
+    Contexts need not be known: each is added when it first comes, flattened to numbers. Actions are numbered as coba
+    lists them, which must be the same ones every round. Batches are played one by one and learnt late, which learners
+    must allow, as exp4 does. coba writes what a learner raises into its log and goes on without it.
 
     Parameters
     ----------
@@ -26,10 +25,6 @@ class CobaLearner:
     reward_range : least and greatest reward; one beyond them is refused
     horizon : number of rounds, for learners that need to know it
     oracle : kind of the oracle, or its options, as for Bandit
-
-    Raises
-    ------
-    InputError, UnknownNameError, as Bandit does
 
     """
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from milpcb.theory.games import Verdict
 
 COLUMNS = ("game", "(1)", "(2)", "bias", "reg")
-RUN_COLUMNS = ("stated", "futures", "answers", "counts")
+RUN_COLUMNS = ("stated", "futures", "answers")
 _VERDICT = {True: "pass", False: "REJECT"}
 LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
 
@@ -36,8 +36,7 @@ Columns (milpcb/theory/README.md has the proofs):
   bias     the largest |E chat - c| of the estimates; must be 0
   reg      Rel(empty) minus the exact expected regret against the worst plan
   stated   the guarantee minus Rel(empty), where that is least
-  futures, counts
-           a run's draws beside the verified law: in standard errors, at most 6
+  futures  a run's draws beside the verified law: in standard errors, at most 6
   answers  the largest difference between a run's q and the verified one; 0
 """
 
@@ -53,7 +52,7 @@ def verify(*, quick: bool, noise: str | None) -> None:
     verified like the others. Then mutants, relaxations with one thing wrong, which must be rejected. Every figure is
     the least over all games (of the bias the largest), in units of cost; a negative one is a violation.
 
-    BISTRO+ itself is run with each relaxation, to see that it draws, answers and counts as verified, and that the
+    BISTRO+ itself is run with each relaxation, to see that it draws and answers as verified, and that the
     guarantee is no less than Rel(empty).
 
     Exit code 2 if a relaxation or a run is rejected, or a mutant is not.

@@ -26,24 +26,18 @@ DIGITS = 9  # of mean probabilities: what differs by less is a tie, so that the 
 class Mirror:
     """The action that the learner is likeliest to play is the one that costs, in every round.
 
-    Breaks learners whose play is nearly certain given the past: they pay in almost every round, where the best fixed
-    action pays in at most one of K. Learners that stay unpredictable survive. Several copies of ``learner`` play side
-    by side on the contexts of the run; a round costs 1 for the action with the largest mean probability over the copies
-    (of several the first), 0 for the others, and each copy learns from its own draw. The costs so written down are a
-    fixed sequence: any learner may be played on them, and all guarantees for costs that are fixed in advance hold.
-
-    Contexts are those of ``Planted``: random 0/1 rows, drawn uniformly. Seeds of the copies are children of the seed of
-    the run and never equal to it. A learner that draws within ``act``, such as ``ftpl``, puts all mass on what it drew,
-    and the mean over copies is a frequency. Costs are computed as rounds are asked for, and take ``copies`` times as
-    long as a run of the learner; a study computes them once for each seed and keeps them.
+    Breaks learners whose play is nearly certain given the past. Several copies of ``learner`` play side by side on the
+    contexts of the run, which are those of ``Planted``; a round costs 1 for the action with the largest mean
+    probability over the copies (of several the first), 0 for the others, and each copy learns from its own draw. The
+    costs so written down are a fixed sequence: any learner may be played on them, and all guarantees for costs that are
+    fixed in advance hold. Costs are computed as rounds are asked for, and take ``copies`` times as long as a run of the
+    learner; a study computes them once for each seed and keeps them.
 
     Parameters
     ----------
     learner : registered name, or ``module:Class``, of the learner whose mirror it is; one that learns from the played
         action
     options : that learner's own options
-    oracle : the kind of its oracle and the options of that kind, as ``{"kind": "milp", "solver": "scip"}``; None takes
-        the class's own search where it has one, else the default solver
     copies : R >= 1, how many play side by side; with one, costs follow the coins of that one
     n_actions : K >= 2
     n_contexts, n_features : shape of the pool, each >= 1
@@ -52,7 +46,6 @@ class Mirror:
 
     learner: str = "epsilon_greedy"
     options: dict[str, Any] | None = None
-    oracle: dict[str, Any] | None = None
     copies: int = 8
     n_actions: int = 3
     n_contexts: int = 200
@@ -64,9 +57,8 @@ class Mirror:
     def __post_init__(self) -> None:
         whole("copies", self.copies, 1, 1000)
         self._pool()
-        for name, table in (("options", self.options), ("oracle", self.oracle)):
-            if table is not None and not isinstance(table, Mapping):
-                raise InputError(f"{name} must be a table of options by name, got {shown(table)}")
+        if self.options is not None and not isinstance(self.options, Mapping):
+            raise InputError(f"options must be a table of options by name, got {shown(self.options)}")
         cls = registry.load("learner", self.learner)
         if cls.full_information or injection.asks(cls, "best"):
             raise InputError(
@@ -87,9 +79,10 @@ class Mirror:
         return Planted(self.n_actions, self.n_contexts, self.n_features)
 
     def _copies(self, opened: Opened, contexts: Floats, horizon: int, seed: int) -> list[Any]:
-        """Return the copies; they share one oracle, and each has its own seed and its own knowledge of contexts."""
         cls = registry.load("learner", self.learner)
-        oracle = self._oracle(opened, contexts) if injection.asks(cls, "oracle") else None
+        kind = registry.load("oracle", "search" if "search" in opened.capabilities else "milp")
+        asked = {"opened": opened, "contexts": contexts, "constraints": ()}
+        oracle = injection.make(kind, asked) if injection.asks(cls, "oracle") else None
         supplied = {"oracle": oracle, "contexts": contexts, "horizon": horizon, "n_actions": self.n_actions}
         seeds = child(seed, "environment", "mirror", "copies").integers(2**32, 2**63 - 1, size=self.copies).tolist()
         try:
@@ -99,12 +92,6 @@ class Mirror:
             ]
         except InputError as error:
             raise InputError(f"the mirror of '{self.learner}': {error}") from error
-
-    def _oracle(self, opened: Opened, contexts: Floats) -> Any:
-        options = dict(self.oracle or {})
-        kind = options.pop("kind", "search" if not options and "search" in opened.capabilities else "milp")
-        supplied = {"opened": opened, "contexts": contexts, "constraints": ()}
-        return injection.make(registry.load("oracle", kind), supplied, options)
 
 
 def costly_actions(make: Callable[[], list[Any]], rows: Ints, seed: int) -> Iterator[int]:
@@ -146,7 +133,6 @@ class MirrorStream(CheckedStream):
         return np.asarray(self._costs[self._costly[t]])
 
     def _compute(self, t: int) -> None:
-        """Play the copies until round ``t`` is over; a play that an error or an interrupt cuts short begins anew."""
         if self._coming is None:
             self._costly = self._kept()
             self._coming = self._play()
@@ -160,7 +146,6 @@ class MirrorStream(CheckedStream):
             raise
 
     def _kept(self) -> list[int]:
-        """Return the actions that cost, as the cache holds them; none where it holds anything else."""
         kept: Any = self._cache.load() if self._cache else None
         if not isinstance(kept, list) or len(kept) != self.horizon:
             return []

@@ -15,9 +15,8 @@ from milpcb.types import Floats, Ints
 class LateBloomer(Planted):
     """One policy pays in every round of an early phase and in none afterwards; over the run it is by far the best.
 
-    Breaks learners that act on early confidence: one that eliminates policies has dropped the best before it blooms and
-    never comes back, one that commits has committed to the decoy, which is free early on and ordinary later. Policies
-    planted: the late bloomer and the decoy. All other actions cost 1 with ``cost_other``.
+    Breaks learners that act on early confidence. Policies planted: the late bloomer and the decoy, which is free early
+    on and ordinary later. All other actions cost 1 with ``cost_other``.
 
     Parameters
     ----------
@@ -41,7 +40,6 @@ class LateBloomer(Planted):
         check_probability("cost_other", self.cost_other)
 
     def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
-        """Return the tables of the early and of the late phase; where both policies agree the action costs 1 early."""
         del seed
         m, rows = labels.shape[1], np.arange(labels.shape[1])
         early = np.full((m, self.n_actions), self.cost_other)
@@ -56,9 +54,8 @@ class LateBloomer(Planted):
 class Drifting(Planted):
     """Costs that are never i.i.d. for long, without a moment at which anything happens.
 
-    Breaks learners that average all of the past, and those that commit: what was estimated early is wrong by an amount
-    that grows slowly, so no test for a change finds one. Several policies are planted; their weights are the softmax of
-    independent random walks, and an action is cheap in proportion to the weight of the policies that play it.
+    Breaks learners that average all of the past, and those that commit. Several policies are planted; their weights are
+    the softmax of independent random walks, and an action is cheap in proportion to the weight of those that play it.
 
     Parameters
     ----------
@@ -80,7 +77,6 @@ class Drifting(Planted):
         real("speed", self.speed, "a positive number", lambda number: number > 0)
 
     def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
-        """Return chances between cost_right and cost_wrong, by the weight of the policies that play the action."""
         steps = child(seed, "environment", "drift").normal(size=(self.n_steps, self.n_policies))
         walks = np.cumsum(steps * self.speed / np.sqrt(self.n_steps), axis=0)
         weights = np.exp(walks - walks.max(axis=1, keepdims=True))
@@ -95,9 +91,8 @@ class Drifting(Planted):
 class Parity(Planted):
     """The right action depends on two features together; either of them alone is no help.
 
-    Breaks linear models and greedy trees, which see no signal in any single feature: over the pool each of the four
-    values of the two features is equally frequent (up to one row). A depth-2 tree has no regret; the class need not
-    hold that policy, then the best it can do is to guess. Nothing is planted.
+    Breaks linear models and greedy trees: over the pool each of the four values of the two features is equally frequent
+    (up to one row). A depth-2 tree has no regret. Nothing is planted.
 
     Parameters
     ----------
@@ -115,7 +110,6 @@ class Parity(Planted):
         whole("n_features", self.n_features, 2)
 
     def contexts(self, seed: int) -> Floats:
-        """Return random 0/1 rows whose two columns that matter take all four values in turn."""
         rows = super().contexts(seed).copy()
         corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float64)
         rows[:, self._pair(seed)] = corners[np.arange(self.n_contexts) % 4]
@@ -123,7 +117,6 @@ class Parity(Planted):
         return rows
 
     def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
-        """Return action x_i xor x_j as the right one."""
         del labels
         one, other = self.contexts(seed)[:, self._pair(seed)].astype(np.int64).T
         return super().chances((one ^ other)[None, :], horizon, seed)

@@ -22,10 +22,9 @@ CANDIDATES = 32
 class Planted:
     """The benign case: nothing is adversarial, and the class holds the best policy there is.
 
-    Shows how fast a learner finds that policy; breaks learners that ignore the context, since every action is wrong on
-    many contexts, and learners that explore for ever. Contexts are random 0/1 rows (repeats possible). Of 32 policies
-    drawn from the class, the one whose labels are spread most evenly over the actions is planted. Contexts and policy
-    depend on the seed; the stream names the policy in ``planted``.
+    Shows how fast a learner finds that policy. Contexts are random 0/1 rows (repeats possible). Of 32 policies drawn
+    from the class, the one whose labels are spread most evenly over the actions is planted; the stream names it in
+    ``planted``.
 
     Parameters
     ----------
@@ -116,9 +115,7 @@ def _plant(opened: Opened, contexts: Floats, rng: np.random.Generator, before: I
 
 @dataclass(frozen=True)
 class HeavyNoise(Planted):
-    """A planted policy whose costs are almost a coin toss: 0.45 against 0.55.
-
-    Breaks learners that are sure too soon: it takes hundreds of rounds on a context to see a difference.
+    """A planted policy whose costs are almost a coin toss: 0.45 against 0.55; breaks learners that are sure too soon.
 
     Parameters
     ----------
@@ -134,10 +131,9 @@ class HeavyNoise(Planted):
 class Switching(Planted):
     """Costs that are not i.i.d.: what was learnt before a switch is wrong after it.
 
-    Breaks learners that stop exploring, or that never give up an early estimate: their regret against the best fixed
-    policy of the whole run turns linear after the switch. It is no full adversary: a learner that tracks the changes
-    may pay less than any fixed policy, so regret can be negative. Up to the first switch, a seed shows the same rounds
-    as in ``Planted`` with the same settings. The stream names the policies, one a phase, in ``planted``.
+    Breaks learners that stop exploring, or that never give up an early estimate. A learner that tracks the changes may
+    pay less than any fixed policy, so regret can be negative. Up to the first switch, a seed shows the same rounds as
+    in ``Planted`` with the same settings. The stream names the policies, one a phase, in ``planted``.
 
     Parameters
     ----------
@@ -151,25 +147,24 @@ class Switching(Planted):
     def __post_init__(self) -> None:
         super().__post_init__()
         fractions: Any = self.switch_at
-        listed = isinstance(fractions, (list, tuple)) and fractions
-        if not listed or not all(isinstance(f, Real) and 0 < float(f) < 1 for f in fractions):
-            raise InputError(f"switch_at must list fractions between 0 and 1, such as [0.5], got {fractions!r}")
-        if any(later <= earlier for earlier, later in pairwise(fractions)):
-            raise InputError(f"switch_at must be strictly increasing, got {fractions!r}; sort it and drop repeats")
+        listed = fractions if isinstance(fractions, (list, tuple)) else ()
+        between = listed and all(isinstance(f, Real) and 0 < float(f) < 1 for f in listed)
+        if not between or any(later <= earlier for earlier, later in pairwise(listed)):
+            raise InputError(
+                f"switch_at must list fractions between 0 and 1, each larger than the one before, got {fractions!r}"
+            )
         object.__setattr__(self, "switch_at", tuple(map(float, fractions)))
 
     def starts(self, horizon: int) -> Ints:
-        """Return (P,): the round at which each phase starts, the first at 0."""
         # Rounded first, so that 0.07 * 100 = 7.000000000000001 does not become 8.
         return np.array([0, *(math.ceil(round(f * horizon, 6)) for f in self.switch_at)], dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class AlternatingLeader(Planted):
-    """The policy that has paid least so far is about to be wrong, over and over.
+    """The policy that has paid least so far is about to be wrong, over and over; breaks follow-the-leader.
 
-    Breaks follow-the-leader and every learner that is sure of the leader: the lead changes hands in the middle of each
-    turn. Two policies are planted; the first is right for half a turn, then each for a whole turn.
+    Two policies are planted; the first is right for half a turn, then each for a whole turn.
 
     Parameters
     ----------
@@ -186,17 +181,15 @@ class AlternatingLeader(Planted):
         whole("n_turns", self.n_turns, 1)
 
     def starts(self, horizon: int) -> Ints:
-        """Return the round at which each turn starts; the first lasts half as long as the others."""
         odd = 2 * np.arange(self.n_turns, dtype=np.int64) + 1  # turn i starts after (2 i + 1) / (2 n + 1) of all rounds
         return np.array([0, *-(-odd * horizon // (2 * self.n_turns + 1))], dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Seasonal(Planted):
-    """The same few situations come back for ever, which no fixed policy can follow.
+    """The same few situations come back for ever, which no fixed policy can follow; regret can be negative.
 
-    Breaks learners that retrain on a growing past and act on it as if it were the present: their policy is that of the
-    year, not of the season. Learners that track may pay less than any fixed policy, so regret can be negative.
+    Breaks learners that retrain on a growing past and act on it as if it were the present.
 
     Parameters
     ----------
@@ -215,10 +208,8 @@ class Seasonal(Planted):
         whole("season", self.season, 1)
 
     def starts(self, horizon: int) -> Ints:
-        """Return the round at which each season starts."""
         return np.arange(0, horizon, self.season, dtype=np.int64)
 
     def n_planted(self, horizon: int) -> int:
-        """Return one policy for each season."""
         del horizon
         return self.n_seasons

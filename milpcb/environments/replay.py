@@ -26,8 +26,7 @@ Order = Literal["file", "shuffled"]
 class Replay:
     """Rounds that happened: line t of both files is round t. Whatever is in them may be adversarial.
 
-    Shows what a learner would have paid on one's own history; breaks whatever does not suit it. The contexts are known
-    in advance and the costs are not, so guarantees hold as they are. A run has at most as many rounds as the files.
+    Shows what a learner would have paid on one's own history. A run has at most as many rounds as the files.
 
     Parameters
     ----------
@@ -107,7 +106,6 @@ class _History(NamedTuple):
 
 @lru_cache(maxsize=4)
 def _read(contexts: Path, costs: Path, *_written: int) -> _History:
-    """Read both files, and warn of what is not expected in them; files that were written again are read again."""
     features, table = read_table(contexts)
     actions, prices = read_table(costs)
     for line in remarks(contexts, costs):

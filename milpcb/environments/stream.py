@@ -1,7 +1,6 @@
 """Streams of rounds, and the mechanism of most built-in environments: i.i.d. contexts, Bernoulli costs.
 
-Everything that a round shows is a function of the seed and the round alone. Rounds are drawn a block at a time and only
-one block is kept, so memory does not grow with the horizon.
+Rounds are drawn a block at a time and only one block is kept, so memory does not grow with the horizon.
 """
 
 from abc import ABC, abstractmethod
@@ -112,10 +111,9 @@ class BernoulliStream(CheckedStream):
         return self._block
 
     def _draw(self, number: int) -> _Block:
-        """Draw a whole block even where the horizon cuts it: the same rounds come first at any horizon."""
         rng = child(self._seed, "environment", "rounds", number)
         first = number * BLOCK
-        n = min(BLOCK, self.horizon - first)
+        n = min(BLOCK, self.horizon - first)  # of a whole block: the same rounds come first at any horizon
         rows = rng.integers(len(self.contexts), size=BLOCK)[:n]
         uniform = rng.random((BLOCK, self._n_actions))[:n]
         costs = (uniform < self.chances(np.arange(first, first + n), rows)).astype(np.float64)

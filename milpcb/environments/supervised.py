@@ -64,7 +64,6 @@ class _DataSet(NamedTuple):
 
 @cache
 def _load(name: str) -> _DataSet:
-    """Return a data set of scikit-learn's own package; no download, read once."""
     with needs("studies", "the environment 'supervised'"):
         from sklearn import datasets
 

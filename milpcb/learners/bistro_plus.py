@@ -193,10 +193,6 @@ class BistroPlus(Learner):
     def oracle_error(self) -> float:
         return self._oracle_error
 
-    def estimates(self) -> Floats:
-        """Return the past estimates (m, K), in the relaxation's units: of L, or of L / 2 and c - 1/2 where signed."""
-        return self._past.copy()
-
     def _restore(self, state: dict[str, Any]) -> None:
         self._pool.restore(state["pool"])
         m, rows = self.oracle.n_contexts, len(state["past"])

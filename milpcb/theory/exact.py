@@ -1,8 +1,7 @@
 """A relaxation on a small game, in rational arithmetic: one round, and by enumeration Rel, q and every reachable past.
 
-What a round needs are the functions that a run calls for q, called with Fractions. Policies enter only through their
-labels, the past only through its *base* (N,): for each policy, the total of the estimates of the actions that it would
-have played.
+The functions that a run calls for q are called with Fractions. The past enters only through its *base* (N,): for each
+policy, the total of the estimates of the actions that it would have played.
 """
 
 from collections import Counter, defaultdict
@@ -31,10 +30,7 @@ FRACTIONAL_BITS = 20  # a float with more of them is taken for a rounded number
 
 @dataclass(frozen=True)
 class Variant:
-    """A relaxation and the options it is played with, those of the learner BistroPlus.
-
-    ``mix`` turns q* (K,) and L into the q that is played, which explores.
-    """
+    """A relaxation and the options of BistroPlus it is played with; ``mix`` turns q* (K,) and L into q."""
 
     name: str
     relaxation: Relaxation
@@ -44,10 +40,7 @@ class Variant:
 
 
 class Response(NamedTuple):
-    """Play on one future: q (K,), and the slack of the per-round game, in units of cost.
-
-    The slack is the first of milpcb.theory.verdicts.Slacks, for this future.
-    """
+    """Play on one future: q (K,), and the slack of the per-round game (see milpcb.theory.verdicts.Slacks)."""
 
     q: tuple[Fraction, ...]
     slack: Fraction
@@ -84,7 +77,6 @@ class Player:
         return (q, chance * units) if self._variant.estimator == "ips" else (q * min(chance, Fraction(1)), units)
 
     def _reply(self, profile: Totals) -> Response:
-        """Return q and the slack of the per-round game where V[a] = ``profile`` (K,)."""
         V = np.array([v if v == np.inf else Fraction(v) for v in profile], dtype=object)
         variant = self._variant
         q_star = variant.relaxation.respond(rounds.psi_from_profile(V, self.probe), self._leftover(V))
@@ -96,7 +88,6 @@ class Player:
         return Response(q, self.unit * (min(V) - lifted) - lost)
 
     def _leftover(self, V: Floats) -> Floats:
-        """Return the distribution (K,) of the mass Algorithm 2 leaves free; "leader" shares it among the least V."""
         if self._variant.leftover != "leader":
             return self._equal
         least = V.min()
@@ -104,10 +95,7 @@ class Player:
         return np.array([Fraction(leads, sum(leaders)) for leads in leaders])
 
     def _phi(self, V: Floats, sign: int) -> Floats:
-        """Return what one more or one less hit on each action moves psi by, in hits.
-
-        By its definition, which is not what a run calls: psi_i asks every policy, and i costs L more, or less.
-        """
+        """Return what one more or one less hit on each action moves psi by, in hits, by its definition."""
         step = sign * self.hit
         moved = [min(v + step * (a == i) for a, v in enumerate(V)) for i in range(self.n_actions)]
         return np.array([(psi - min(V)) / step for psi in moved], dtype=object)
@@ -125,12 +113,11 @@ def exact(value: Any, what: str) -> Fraction:
 
 
 def int_if_whole(value: Fraction) -> Any:
-    """Return an integer as an int, which is faster; the rest as it is."""
+    """Return an integer as an int, which is faster."""
     return value.numerator if value.denominator == 1 else value
 
 
 def _one_round(variant: Variant, n_actions: int, scale: Any) -> dict[Totals, Fraction]:
-    """Return the law of the noise (K,) of one future round."""
     what = f"{variant.name}: the law of the noise"
     rate = exact(variant.relaxation.rate(scale, n_actions), f"{variant.name}: rate")
     law: defaultdict[Totals, Fraction] = defaultdict(Fraction)
@@ -148,9 +135,8 @@ COSTS = (0, 1)  # the worst costs are among these
 class Round(NamedTuple):
     """One round, given past and context, in expectation over all futures that the learner may draw.
 
-    ``loss`` (K,) is E q: what is paid in expectation for a cost of 1 on that action. ``counted[i][c]`` is the law of
-    the estimate of action i where its cost is c, 0 or 1: the number added to the totals of the policies that play i,
-    each with its probability. ``slack`` is that of the per-round game (see milpcb.theory.verdicts.Slacks).
+    ``loss`` (K,) is E q. ``counted[i][c]`` is the law of the estimate of action i where its cost is c, 0 or 1: the
+    number added to the totals of the policies that play i. ``slack`` is that of the per-round game.
     """
 
     loss: tuple[Fraction, ...]
@@ -159,11 +145,11 @@ class Round(NamedTuple):
 
 
 class ExactRun:
-    """A player on a game: how it is played, by whom, and each answer computed once.
+    """A player on a game, each answer computed once.
 
-    In all methods ``base`` (N,) is a past in units of the player, ``x`` the number of a context, ``i`` an action, and
-    ``n`` the number of rounds that follow: after the past for ``rel(base, n)``, which returns Rel in units of cost, and
-    after the current round for ``round(base, n, x)``, which returns the Round that shows x, and all others.
+    ``base`` (N,) is a past in units of the player, ``x`` the number of a context, ``i`` an action, and ``n`` the number
+    of rounds that follow: after the past for ``rel(base, n)``, which returns Rel in units of cost, and after the
+    current round for ``round(base, n, x)``, which returns the Round that shows x, and all others.
     """
 
     def __init__(self, player: Player, game: Game) -> None:
@@ -204,7 +190,6 @@ class ExactRun:
         return slack
 
     def _change(self, base: Totals, n: int, x: int, i: int, cost: int) -> Fraction:
-        """Return what counting action i adds to Rel in expectation."""
         rel, change = self.rel(base, n), Fraction(0)
         for after, p in self.outcomes(base, n, x, i, cost).items():
             change += p * (self.rel(after, n) - rel)
@@ -220,7 +205,6 @@ class ExactRun:
         return bias
 
     def _rel(self, base: Totals, n: int) -> Fraction:
-        """Return Rel: E max over policies of -(base + noise of n rounds), in units of cost, plus n prices."""
         future, parts = self.future(n)
         least = sum(weight * min(map(add, base, noise)) for noise, weight in future.items())
         return n * self.player.price - self.player.unit * Fraction(least, parts)
@@ -239,13 +223,11 @@ class ExactRun:
         return Round(loss, counted, sum((p * reply.slack for p, reply in replies), Fraction(0)))
 
     def _profile(self, totals: Totals, x: int) -> Totals:
-        """Return V[a] (K,): the least of ``totals`` (N,) over policies that play a at x, infinite where none does."""
         return tuple(
             min([totals[policy] for policy in policies], default=float("inf")) for policies in self.game.playing[x]
         )
 
     def _counted(self, plays: dict[tuple[Fraction, ...], Fraction], i: int, cost: int) -> dict[Any, Fraction]:
-        """Return the law of what counting action i at ``cost`` adds, 0 left out; ``plays`` is the law of q (K,)."""
         law: defaultdict[Any, Fraction] = defaultdict(Fraction)
         for q, p in plays.items():
             chance, step = self.player.estimate(cost, q[i])
@@ -265,7 +247,6 @@ class ExactRun:
         return law, parts * parts_before
 
     def _one_round(self) -> tuple[dict[Totals, int], int]:
-        """Return the same for one future round: its context is drawn, and each policy gets the noise of its action."""
         law: defaultdict[Totals, Fraction] = defaultdict(Fraction)
         for x in self.contexts:
             for noise, p in self.player.noise.items():
@@ -275,7 +256,6 @@ class ExactRun:
 
 
 def _raised(base: Totals, policies: list[int], step: Any) -> Totals:
-    """Return ``base`` (N,) with ``step`` added to the totals of these policies."""
     total = list(base)
     for policy in policies:
         total[policy] += step

@@ -26,7 +26,7 @@ class Game:
 
     @cached_property
     def actions(self) -> range:
-        """The actions."""
+        """0..K-1."""
         return range(self.n_actions)
 
     @cached_property

@@ -1,9 +1,7 @@
 """Variants that test the verification itself: some it must accept, and mutants, with one thing changed, it must reject.
 
-The noise condition behind their numbers (derived for this project): with xi the noise of a future round,
-E max(xi_i, xi_j - g) >= (1 - g/L)^+ must hold for all actions i != j and all g >= 0. For independent signs, kappa Z eps
-with Z = L with probability p, that is kappa >= 1/2 and p kappa L >= 2; for one sign on one action, kappa >= 1. Where c
-- 1/2 is estimated, see milpcb.relaxations.coordinate.
+Their numbers are those of statement 4 of milpcb/theory/README.md: for independent signs, kappa Z eps with Z = L with
+probability p, kappa >= 1/2 and p kappa L >= 2 are enough; for one sign on one action, kappa >= 1.
 """
 
 from collections.abc import Callable
@@ -27,11 +25,10 @@ class Signs(Paper):
         self._kappa, self._kept = kappa, kept
 
     def rate(self, scale: float, n_actions: int) -> float:
-        """Return ``kept`` / L."""
         return (n_actions if self._kept is None else self._kept) / scale
 
     def law(self, n_actions: int) -> list[KeptRound]:
-        """Return the vectors kappa eps; kappa None is the least that is enough at the rate K/L, max(1/2, 2/K)."""
+        """Return the vectors kappa eps; kappa None is the least that is enough at the rate K/L."""
         kappa = max(Fraction(1, 2), Fraction(2, n_actions)) if self._kappa is None else self._kappa
         return [(p, int(kappa * self.hit) * noise // 2) for p, noise in super().law(n_actions)]
 
@@ -45,11 +42,9 @@ class OneSign(Coordinate):
         self._kappa, self._less = kappa, less
 
     def law(self, n_actions: int) -> list[KeptRound]:
-        """Return the 2 K vectors +-kappa e_i."""
         return [(p, int(self._kappa * self.hit) * noise) for p, noise in super().law(n_actions)]
 
     def exploration(self, n_actions: int) -> float:
-        """Return K - ``less``."""
         return float(n_actions - self._less)
 
 

@@ -1,7 +1,6 @@
-"""The verdict on a relaxation: for each inequality of the proof, by how much it holds at its worst place.
+"""The verdict on a relaxation: for each inequality of the proof, its least slack over small games, pasts and contexts.
 
-In go small games that can be enumerated and a way to play (a Variant); out comes, for each inequality, its least slack
-(the side that must be larger minus the other) over all games, pasts and contexts. A negative slack is a violation.
+The slack is the side that must be larger minus the other; a negative one is a violation.
 """
 
 from collections import Counter, defaultdict
@@ -33,7 +32,7 @@ def sequences(run: ExactRun, horizon: int) -> tuple[Fraction, Fraction]:
 
     @cache
     def move(past: Totals, n: int, x: int, costs: tuple[int, ...]) -> tuple[Fraction, Fraction, dict[Totals, Fraction]]:
-        """Return the mean cost of a round that ``n`` rounds follow, and the mean least total and the law of its end."""
+        """Return the mean cost of a round, and the mean least total and the law of its end."""
         law: Counter[Totals] = Counter({past: Fraction(1)})
         for i, cost in enumerate(costs):
             counted = run.outcomes(past, n, x, i, cost)

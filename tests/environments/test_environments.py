@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 from milpcb.environments.planted import AlternatingLeader, Planted, Seasonal, Switching
-from milpcb.environments.replay import Replay
 from milpcb.environments.stream import BLOCK, Steps
 from milpcb.environments.supervised import Supervised
 from milpcb.errors import InputError
@@ -72,12 +71,6 @@ def test_last_round_of_any_horizon(horizon):
         stream.reveal(horizon)
 
 
-def test_order_is_unknown():
-    """Rows are i.i.d., so no stream claims to know their order."""
-    for name in BY_NAME:
-        assert opened(registry.load("environment", name)(), 10).order is None
-
-
 # --------------------------------------------------------------------------- how often
 
 
@@ -139,6 +132,7 @@ def test_switching_begins_as_planted():
 def test_starts():
     """Phases start at the first round at or after the fraction, whatever floating point makes of the product."""
     assert Planted().starts(100).tolist() == [0]
+    assert Switching(switch_at=[0.5]) == Switching()  # a list, as a config gives it
     assert Switching(switch_at=[0.07, 0.29, 0.995]).starts(100).tolist() == [0, 7, 29, 100]
     assert Switching().starts(1).tolist() == [0, 1]
     assert AlternatingLeader(n_turns=22).starts(3000)[[1, 8, 14]].tolist() == [67, 1000, 1800]
@@ -183,15 +177,9 @@ def test_data_sets(name, m, d, k):
     rows, right = right_actions(stream, range(500))
     assert stream.contexts.shape == (m, d)
     assert (len(environment.feature_names), len(environment.action_names), environment.n_actions) == (d, k, k)
+    assert stream.order is None  # rows are i.i.d.
     assert (right == target[rows]).all()
     assert stream.planted == ()
-
-
-def test_names_are_those_of_the_data():
-    """Printed rules use the names of the data set."""
-    assert Supervised("iris").feature_names[0] == "sepal length (cm)"
-    assert Supervised("iris").action_names == ("setosa", "versicolor", "virginica")
-    assert Supervised("digits").action_names == tuple("0123456789")
 
 
 def test_long_horizons_stay_small():
@@ -205,31 +193,3 @@ def test_long_horizons_stay_small():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8e6
-
-
-# --------------------------------------------------------------------------- refusals
-
-
-def test_switch_at_from_a_config():
-    """A list, as a config gives it, equals the tuple."""
-    assert Switching(switch_at=[0.5]) == Switching()
-
-
-def test_a_replay_takes_no_row_numbers_for_a_feature(tmp_path):
-    """Pandas writes its index as a first column without a name; a rule on it would be of the order of rounds."""
-    (tmp_path / "x.csv").write_text(",age\n0,30\n1,50\n")
-    (tmp_path / "c.csv").write_text("call,write\n0,1\n1,0\n")
-    with pytest.raises(InputError, match="column 1 is called '', as pandas calls row numbers"):
-        Replay(contexts=str(tmp_path / "x.csv"), costs=str(tmp_path / "c.csv"))
-    (tmp_path / "x.csv").write_text("visits,age\n0,30\n1,50\n")
-    assert Replay(contexts=str(tmp_path / "x.csv"), costs=str(tmp_path / "c.csv")).feature_names == ("visits", "age")
-
-
-def test_a_replay_says_once_what_separates_values(tmp_path, caplog):
-    """A spreadsheet's semicolons, once for each file and content; nothing of commas."""
-    (tmp_path / "x.csv").write_text("age;visits\n20;1\n50;2\n")
-    (tmp_path / "c.csv").write_text("call,write\n0,1\n1,0\n")
-    for _ in range(2):
-        replay = Replay(contexts=str(tmp_path / "x.csv"), costs=str(tmp_path / "c.csv"))
-    assert replay.feature_names == ("age", "visits")
-    assert caplog.messages == ["x.csv is read as separated by ';'."]

@@ -119,11 +119,6 @@ def test_what_differs_by_the_last_bits_is_a_tie():
     assert (actions == np.where(rows % 2 == 0, 2, 1)).all()
 
 
-def test_uniform_has_no_likeliest_action():
-    """Every round is a tie, which the first action wins, so its mirror is constant."""
-    assert not costly(Mirror("uniform", **SMALL), 50)[1].any()
-
-
 @pytest.mark.usefixtures("own")
 def test_a_learner_that_draws_within_act_counts_by_its_frequency():
     """Copies that put all mass on what they drew: the action that most of them drew costs, the first of several."""
@@ -203,7 +198,6 @@ checkpoints = 3
 name = "mirror"
 learner = "epsilon_greedy"
 options = { scale = 0.5 }
-oracle = { kind = "enumeration" }
 n_contexts = 8
 n_features = 3
 
@@ -246,8 +240,5 @@ def test_a_study_computes_the_costs_once_and_keeps_them(tmp_path, monkeypatch):
     assert len(plays) == 2
     assert file.read_bytes() == content
     monkeypatch.undo()
-    environment = Mirror("epsilon_greedy", {"scale": 0.5}, {"kind": "enumeration"}, n_contexts=8, n_features=3)
+    environment = Mirror("epsilon_greedy", {"scale": 0.5}, n_contexts=8, n_features=3)
     assert json.loads(content)["data"] == costly(environment, 60, 0)[1].tolist()
-
-
-# --------------------------------------------------------------------------- refusals

@@ -79,7 +79,7 @@ def test_the_plain_estimator_adds_the_mean_of_the_other(noise: str) -> None:
 def test_estimates_below_zero_lower_what_a_policy_seems_to_cost() -> None:
     """Hits that are taken off are part of the estimates, with their sign."""
     learner = with_past(learner_on(LISTED, noise="signed"), (slice(None), 2), -1)
-    assert learner.oracle.minimise(learner.estimates()).policy.predict(CONTEXTS).tolist() == [2, 2, 2, 2, 2]
+    assert learner.oracle.minimise(past(learner)).policy.predict(CONTEXTS).tolist() == [2, 2, 2, 2, 2]
 
 
 # --------------------------------------------------------------------------- routes and solvers

@@ -117,5 +117,5 @@ def test_unknown_relaxation(verify: Verify) -> None:
 def test_help_says_what_each_column_means(verify: Verify) -> None:
     """Every column has its own lines in the help."""
     lines = verify("--help").stdout.splitlines()
-    for column in ("game  ", "(1)  ", "(2)  ", "bias  ", "reg  ", "stated", "futures, counts"):
+    for column in ("game  ", "(1)  ", "(2)  ", "bias  ", "reg  ", "stated", "futures", "answers"):
         assert any(line.strip().startswith(column) for line in lines), column
