@@ -27,10 +27,7 @@ def loss(stake: float) -> float:
 
 
 def proved(cost: float, estimate: float, stake: float) -> float:
-    """Return c + log(1 + lambda (e - c)) / l: what a round proves of policies that play its action, before the price.
-
-    It is at least 0; where e >= c it is at most e, and falls as the stake grows.
-    """
+    """Return c + log(1 + lambda (e - c)) / l, what a round proves of policies that play its action: from 0 to e."""
     return cost + log1p(stake * (estimate - cost)) / loss(stake)
 
 
@@ -42,8 +39,7 @@ def price(stake: float, log_size: float, n_stakes: int, confidence: float) -> fl
 class Floor:
     """A lower confidence bound on the cumulative cost of one policy, valid at all times simultaneously.
 
-    It is statement 16 of milpcb/theory/confidence.md for a single policy, beside what was seen of its cost for
-    certain: the costs of the rounds in which its action was played.
+    It is statement 16 for a single policy, or the costs of the rounds in which its action was played.
     """
 
     def __init__(self, confidence: float, stakes: Sequence[float] = STAKES) -> None:
@@ -79,11 +75,9 @@ class Floor:
 class RunningMean:
     """Confidence sequence for the mean of the expectations of numbers in [0, 1], valid at all times simultaneously.
 
-    Number X_s has the expectation m_s given the past, whatever that depends on. With a guess g_s of X_s from the past
-    and psi(lambda) = -log(1 - lambda) - lambda, the product of exp(lambda (X_s - m_s) - psi(lambda) (X_s - g_s)^2) is a
-    supermartingale (Fan, Grama & Liu 2015; Howard et al. 2021), for 1 - X and 1 - m too. So with probability
-    1 - delta, for all n and G stakes at once, |sum of X_s - m_s| <= (psi(lambda) V + log(2 G / delta)) / lambda, where
-    V is the sum of the (X_s - g_s)^2: statement L2 of milpcb/theory/confidence.md.
+    With m_s the expectation of number X_s given the past, g_s a guess of X_s from the past and psi(lambda) = -log(1 -
+    lambda) - lambda, with probability 1 - delta, for all n and G stakes at once, |sum of X_s - m_s| <= (psi(lambda) V +
+    log(2 G / delta)) / lambda, where V is the sum of the (X_s - g_s)^2: statement L2 of milpcb/theory/confidence.md.
     """
 
     def __init__(self) -> None:

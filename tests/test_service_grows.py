@@ -132,11 +132,10 @@ def test_a_stake_that_was_not_bet_has_proved_nothing() -> None:
     before.add(0, 0, 0.5, 2.0)
     before.add(0, 1, 1.0, 4.0)
     after.go_on(before, range(2, 3))
-    tables = before._tables(1, 2), after._tables(1, 3)
     assert after.cost == 1.5
-    assert (tables[1][:3, 0, [0, 1, 2]] == tables[0][:3, 0, [0, 1, 0]]).all()
-    assert (tables[1][3, 0, [0, 1, 2]] == tables[0][4, 0, [0, 1, 0]]).all()
-    assert not tables[1][4].any()
+    for place, old in ((0, 0), (1, 1), (2, 2), (3, 4)):
+        assert (after.sums(place, 1, 3)[0] == before.sums(old, 1, 2)[0, [0, 1, 0]]).all()
+    assert not after.sums(4, 1, 3).any()
 
 
 # ------------------------------------------------------------------- a log

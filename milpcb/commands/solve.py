@@ -189,8 +189,7 @@ def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int
     oracle = oracle_of(opened, contexts, asked["kind"] or ("search" if searched else "milp"), asked)
     ledger = Ledger()
     for row, (action, cost, chance) in enumerate(zip(played, costs, probabilities, strict=True)):
-        ledger.add(row, action, cost, cost / chance)
-        ledger.blocks.add(row, row, action, cost, 1 / chance)
+        ledger.add(row, action, cost, cost / chance, weight=1 / chance)
     certificate = ledger.certify(oracle)
     out.print(str(certificate.policy) if certificate.policy is not None else "no policy found in time")
     if names:

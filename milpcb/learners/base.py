@@ -170,8 +170,8 @@ class Learner(Certified, ABC):
             )
         else:
             weight = estimate / cost if cost else 1.0
-        self.ledger.add(played_row, action, cost, estimate)
-        self.ledger.blocks.add(self._before if self.late else self.played, played_row, action, cost, weight)
+        begun = self._before if self.late else self.played
+        self.ledger.add(played_row, action, cost, estimate, begun=begun, weight=weight)
         self.late, self.note = False, None
         if self.full_information:
             self._turn, self._learnt = turn, True

@@ -191,9 +191,8 @@ class FixedShare(Weighing):
 
     def judged(self, oracle: Minimiser) -> Floats:
         """Return the sums of estimates (m, K) over the blocks since the start with the most weight was born."""
-        blocks = self.ledger.blocks
-        first = bisect_right(blocks.ends, self._since[int(self._logs.argmax())])
-        return np.asarray(blocks.tables(0, oracle.n_contexts, oracle.n_actions)[first:].sum(axis=0))
+        first = bisect_right(self.ledger.blocks.ends, self._since[int(self._logs.argmax())])
+        return np.asarray(self.ledger.by_block(0, oracle.n_contexts, oracle.n_actions)[first:].sum(axis=0))
 
     def policy(self, oracle: Minimiser | None = None) -> FoundPolicy:
         """Return the best policy since the start with the most weight was born; raises what ``certificate`` raises."""

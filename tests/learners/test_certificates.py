@@ -145,12 +145,13 @@ def test_doubling_hands_on_what_its_learner_estimates() -> None:
 
 
 def test_a_cell_is_saved_as_its_definition() -> None:
-    """The sums of e, (e - c)^2 and c^2, then what each stake proves: files of before are read as long as this holds."""
+    """The sums of e, (e - c)^2 and c^2, then what each stake proves of costs, and of gains."""
     ledger, rounds = Ledger([0.1, 0.4]), [(0.5, 2.0), (1.0, 1.0)]
     for cost, estimate in rounds:
         ledger.add(3, 1, cost, estimate)
     moments = np.array([[e, (e - c) ** 2, c**2] for c, e in rounds]).sum(axis=0)
     bets = [sum(proved(c, e, stake) for c, e in rounds) for stake in (0.1, 0.4)]
-    paid, [[row, action, *sums]], *_ = ledger.state()
-    assert (paid, row, action) == (1.5, 3, 1)
-    assert sums == pytest.approx([*moments, *bets])
+    gains = [sum(proved(1 - c, (1 - c) * e / c, stake) for c, e in rounds) for stake in (0.1, 0.4)]
+    paid, played, _, [[block, row, action, *sums]], _ = ledger.state()
+    assert (paid, played, block, row, action) == (1.5, 2, 0, 3, 1)
+    assert sums == pytest.approx([*moments, *bets, *gains])

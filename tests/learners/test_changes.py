@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import Bandit, blocks
+from milpcb import Bandit, blocks, ledger
 from milpcb.bandit.scale import as_count
 from milpcb.bets import loss, proved
 from milpcb.blocks import Blocks, least_in_turn
 from milpcb.errors import InputError
 from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Learner, Uniform
-from milpcb.ledger import Ledger
+from milpcb.ledger import OWN, Ledger
 from policies import DecisionTrees
 from tests.learners.rounds import each_round, listed
 
@@ -146,7 +146,7 @@ def test_a_saved_run_goes_on_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None
     play(one, 20)
     state = json.loads(json.dumps(one.state()))
     play(one, 10, seed=1)
-    monkeypatch.setattr(blocks, "AT_ONCE", 1)
+    monkeypatch.setattr(ledger, "AT_ONCE", 1)
     play(other, 20)
     assert other.state() == state
     again = Exp4(listed(LABELINGS), horizon=30)
@@ -154,7 +154,7 @@ def test_a_saved_run_goes_on_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None
     play(again, 10, seed=1)
     assert again.state() == one.state()
     assert again.changes(confidence=0.9) == one.changes(confidence=0.9)
-    state["ledger"][2][2][0].append(1.0)
+    state["ledger"][3][0].append(1.0)
     with pytest.raises(InputError, match="no state of a Exp4"):
         Exp4(listed(LABELINGS), horizon=30).restore(state)
 
@@ -167,34 +167,31 @@ def test_late_rounds_are_in_the_block_in_which_they_began() -> None:
     play(learner, 15)
     learner.take_up(aside)
     learner.learn(0, 0, 1.0, float(q[0]))
-    before = learner.ledger.blocks.tables(0, 3, 3)
+    before = learner.ledger.by_block(0, 3, 3)
     learner.take_over(0, [0.5, 0.5, 0.0])
     learner.learn(0, 1, 1.0, 0.5)
-    after = learner.ledger.blocks.tables(0, 3, 3)
+    after = learner.ledger.by_block(0, 3, 3)
     assert np.argwhere(after != before).tolist() == [[0, 0, 1]]
-    assert learner.ledger.blocks.tables(0, 3, 3)[0, 0, 0] >= 1.0 / float(q[0])
+    assert learner.ledger.by_block(0, 3, 3)[0, 0, 0] >= 1.0 / float(q[0])
     assert np.allclose(after.sum(axis=0), learner.ledger.totals(3, 3))
 
 
 def test_a_new_action_stands_for_the_first_in_all_rounds_before() -> None:
     """In every block, of costs and of gains; a stake that was not bet has proved nothing."""
     before, after = Ledger([0.1, 0.2]), Ledger([0.2, 0.4])
-    for ledger in (before, after):
-        ledger.blocks = Blocks((2, 4), planned=True)
-        ledger.bet()
-    rounds = [(0, 1, 0, 1.0, 2.0), (1, 0, 1, 0.5, 4.0), (2, 1, 0, 0.0, 3.0), (3, 1, 0, 0.5, 3.0)]
-    for each in rounds:
-        before.blocks.add(*each)
+    before.blocks = Blocks((2, 4), planned=True)
+    for row, action, cost, estimate in [(1, 0, 1.0, 2.0), (0, 1, 0.5, 2.0), (1, 0, 0.0, 0.0), (1, 0, 0.5, 1.5)]:
+        before.add(row, action, cost, estimate)
     after.go_on(before, [2, 3])
-    after.blocks.add(3, 0, 3, 1.0, 2.0)
-    for place, old in ((0, 0), (1, 2), (3, 4)):
-        sums, expected = after.blocks.tables(place, 2, 4), before.blocks.tables(old, 2, 2)
+    after.add(0, 3, 1.0, 2.0, begun=3)
+    for place, old in ((0, 0), (1, 1), (2, 2), (OWN, OWN + 1), (OWN + 2, OWN + 3)):
+        sums, expected = after.by_block(place, 2, 4), before.by_block(old, 2, 2)
         assert np.allclose(sums[:, :, :2], expected)
         assert np.allclose(sums[0, :, 2:], expected[0, :, :1])
         assert np.allclose(sums[1, 1, 2:], expected[1, 1, 0])
-    assert after.blocks.tables(0, 2, 4)[1, 0].tolist() == [0.0, 0.0, 0.0, 2.0]
-    assert after.blocks.tables(2, 2, 4).any(axis=(1, 2)).tolist() == [False, True]
-    assert after.blocks.played() == 5
+    assert after.by_block(0, 2, 4)[1, 0].tolist() == [0.0, 0.0, 0.0, 2.0]
+    assert after.by_block(OWN + 1, 2, 4).any(axis=(1, 2)).tolist() == [False, True]
+    assert after.rounds == 5
 
 
 def test_blocks_are_planned_or_grow(monkeypatch: pytest.MonkeyPatch) -> None:

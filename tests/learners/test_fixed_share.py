@@ -203,7 +203,7 @@ def test_the_best_policy_is_that_since_the_leading_start() -> None:
     for seed in range(20):
         play(learner, 20, seed)
         leader = max(learner.starts(), key=lambda start: start[1])[0]  # no alarm: one start a block
-        table = learner.ledger.blocks.tables(0, 2, 2)[leader:].sum(axis=0)
+        table = learner.ledger.by_block(0, 2, 2)[leader:].sum(axis=0)
         least = min(table[[0, 1], labels].sum() for labels in LABELINGS)
         assert table[[0, 1], learner.policy().predict(np.arange(2.0)[:, None])].sum() == pytest.approx(least)
     assert learner.certify().policy is not None

@@ -17,7 +17,7 @@ import numpy as np
 from milpcb.bets import loss
 from milpcb.blocks import Blocks
 from milpcb.learners import Learner, Uniform
-from milpcb.ledger import Ledger
+from milpcb.ledger import OWN, Ledger
 from milpcb.types import Floats, Ints
 from tests.theory.coins.confidence import Statement, optimistic, worst_chances
 from tests.theory.coins.draws import Coins
@@ -65,22 +65,23 @@ def in_turn_chances(judged: Judged, played: InTurnGame) -> list[Fraction]:
     n = int(block[-1]) + 1
     every, least = sequences_of(np.array(game.labelings), n)
     learner = judged.kind(oracle, T, coins)
-    learner.ledger = Ledger([statement.stake])
-    learner.ledger.blocks = (judged.part or Blocks)(played.ends, planned=played.planned)
-    learner.ledger.bet()
+    part = judged.part or Blocks
+    kept = issubclass(part, Ledger)
+    learner.ledger = (part if kept else Ledger)([statement.stake])
+    learner.ledger.blocks = (Blocks if kept else part)(played.ends, planned=played.planned)
     prices = _prices(learner.ledger.blocks, len(game.labelings), n, statement)
 
-    def proved(blocks: Blocks, place: int) -> Floats:
+    def proved(ledger: Ledger, place: int) -> Floats:
         tables = np.zeros((n, m, oracle.n_actions))
-        tables[: blocks.count()] = blocks.tables(place, m, oracle.n_actions)
+        tables[: ledger.count()] = ledger.by_block(place, m, oracle.n_actions)
         return np.asarray(tables.reshape(n * m, -1)[np.arange(n * m), every].sum(axis=1) - prices)
 
     def seen(learner: Learner) -> Any:
         """Return lower and upper bounds on each sequence (M,), and certificates by number of policies."""
         ledger = learner.ledger
         turns = ledger.in_turn(oracle, n, 1 - statement.delta)
-        ceilings = ledger.blocks.played() - proved(ledger.blocks, 2)
-        return proved(ledger.blocks, 1), ceilings, [ledger.cost - turn.total for turn in turns]
+        ceilings = ledger.rounds - proved(ledger, OWN + 1)
+        return proved(ledger, OWN), ceilings, [ledger.cost - turn.total for turn in turns]
 
     root = tree(learner, game.rows, oracle, seen, coins)
     rows = (block * m + np.array(game.rows)).tolist()
@@ -146,13 +147,13 @@ class _EndsAfterwards(Blocks):
         return pieces * log_size
 
 
-class _BlocksOfActions(Blocks):
-    def add(self, begun: int, row: int, action: int, cost: float, weight: float) -> None:
-        super().add(self.ends[action] - 1 if action < len(self.ends) else begun, row, action, cost, weight)
+class _OfActions(Ledger):
+    def add(self, row: int, action: int, cost: float, estimate: float, **more: Any) -> None:
+        super().add(row, action, cost, estimate, **{**more, "begun": self.blocks.ends[action] - 1})
 
 
 IN_TURN_MUTANTS = [
     Judged("in turn, any number for free", uniform, _OneNumber),
     Judged("in turn, ends chosen afterwards", uniform, _EndsAfterwards),
-    Judged("in turn, blocks of actions", uniform, _BlocksOfActions),
+    Judged("in turn, blocks of actions", uniform, _OfActions),
 ]

@@ -8,16 +8,16 @@ Nothing is rounded on the way to the verdict: a chance is a sum of products of f
 totals of costs 0 and 1 are whole, and the floats that a learner states are compared with them as they are.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from math import log1p
 from typing import Any
 
 import numpy as np
 
+from milpcb.bets import loss
 from milpcb.learners import Exp4, Learner
 from milpcb.ledger import OWN, Ledger
 from milpcb.types import Floats, Ints
@@ -134,25 +134,32 @@ CONFIDENT = [
 # ------------------------------------------------------------------- with one thing wrong
 
 
-class _StakeForLoss(Ledger):
-    def bet(self, *stakes: float) -> None:
-        super().bet(*stakes)
-        self._bets = [(stake, 1 / stake) for stake in self.stakes]
+class _Another(Ledger):
+    """Stakes prove something else of costs."""
+
+    def _proved(self, costs: Floats, estimates: Floats, weights: Floats) -> Iterator[Floats]:
+        for place, own in enumerate(super()._proved(costs, estimates, weights)):
+            bet = OWN <= place < OWN + len(self.stakes)
+            yield self.of_stake(costs, estimates, self.stakes[place - OWN]) if bet else own
+
+    def of_stake(self, costs: Floats, estimates: Floats, stake: float) -> Floats:
+        """Return what a stake proves of each round."""
+        raise NotImplementedError
 
 
-class _EstimateForExcess(Ledger):
-    def add(self, row: int, action: int, cost: float, estimate: float) -> None:
-        super().add(row, action, cost, estimate)
-        for place, (stake, inverse) in enumerate(self._bets if cost else (), OWN):
-            change = log1p(stake * estimate) - log1p(stake * (estimate - cost))
-            self._cells[row, action][place] += change * inverse
+class _StakeForLoss(_Another):
+    def of_stake(self, costs: Floats, estimates: Floats, stake: float) -> Floats:
+        return costs + np.log1p(stake * (estimates - costs)) / stake
 
 
-class _CostTwice(Ledger):
-    def add(self, row: int, action: int, cost: float, estimate: float) -> None:
-        super().add(row, action, cost, estimate)
-        for place in range(OWN, OWN + len(self._bets) if cost else OWN):
-            self._cells[row, action][place] += cost
+class _EstimateForExcess(_Another):
+    def of_stake(self, costs: Floats, estimates: Floats, stake: float) -> Floats:
+        return costs + np.log1p(stake * estimates) / loss(stake)
+
+
+class _CostTwice(_Another):
+    def of_stake(self, costs: Floats, estimates: Floats, stake: float) -> Floats:
+        return 2 * costs + np.log1p(stake * (estimates - costs)) / loss(stake)
 
 
 class _OnePolicy(Ledger):

@@ -37,7 +37,7 @@ def of_fixed_share(learner: Any, row: int, labelings: Ints, coins: Coins) -> Flo
     del coins
     n, N = learner.block + 1, len(labelings)
     tables = np.zeros((n, labelings.shape[1], learner.n_actions))
-    tables[: learner.ledger.blocks.count()] = learner.ledger.blocks.tables(0, *tables.shape[1:])
+    tables[: learner.ledger.count()] = learner.ledger.by_block(0, *tables.shape[1:])
     totals = np.array([_totals(table, labelings) for table in tables])  # (n, N)
     weights, last = [], []
     for policies in product(range(N), repeat=n):
