@@ -127,6 +127,15 @@ def test_side_constraints_change_nothing_of_this(queries: Any) -> None:
     assert (played() in plays) == (queries == "profile")
 
 
+def test_a_future_is_of_the_rounds_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fresh one in each round t, of all rounds after it, at the rate of the noise."""
+    learner, asked = learner_on(TREES, 5, scale=6.0), []
+    future = learner._pool.future
+    monkeypatch.setattr(learner._pool, "future", lambda *given: asked.append(given[:3]) or future(*given))
+    transcript(learner, 5)
+    assert asked == [(t, 5, 3 / 6) for t in range(5)]
+
+
 @pytest.mark.parametrize(("queries", "per_round"), [("all", 4), ("profile", 1), ("argmin", 1)])
 @pytest.mark.parametrize("noise", ["half", "signed"])
 def test_queries_of_a_round(noise: str, queries: Any, per_round: int) -> None:

@@ -9,11 +9,12 @@ import pytest
 from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.relaxations import game as rounds
+from milpcb.relaxations.coordinate import Signed
 from milpcb.relaxations.paper import Half, Paper
 from milpcb.theory.exact import ExactRun, Leftover, Player, Variant
 from milpcb.theory.games import POINT, SKEWED, UNIFORM, Game, quick_games
 from milpcb.theory.mutants import ALSO_ADMISSIBLE, MUTANTS
-from milpcb.theory.verdicts import Slacks, judge, sequences, slacks, variants, violations, worst_plan
+from milpcb.theory.verdicts import Slacks, judge, judge_run, sequences, slacks, variants, violations, worst_plan
 from tests.theory.brute import Brute, SignedBrute
 
 F = Fraction
@@ -146,6 +147,26 @@ def test_mutants_are_rejected(variant: Variant) -> None:
     verdict = judge(variant, quick_games())
     assert not verdict.passes
     assert all("labelings" in line and "T = " in line for line in verdict.violations)
+
+
+class _HalfTheSigns(Half):
+    def noise(self, counts, n_actions, rng):
+        return super().noise(counts // 2, n_actions, rng)
+
+
+class _NoNoiseStated(Signed):
+    def guarantee(self, scale, horizon, n_actions, log_size):
+        del log_size
+        return super().guarantee(scale, horizon, n_actions, 0.0)
+
+
+def test_a_run_draws_and_states_what_was_verified() -> None:
+    """Of every relaxation; half of the signs, and a guarantee that leaves noise out, are rejected."""
+    for name in registry.names("relaxation"):
+        assert judge_run(variants(name)[0], quick_games()[:6]).violations == []
+    for wrong, named in ((_HalfTheSigns(), "drawn noise"), (_NoNoiseStated(), "guarantee")):
+        (line,) = judge_run(Variant("wrong", wrong), quick_games()[:6]).violations
+        assert line.startswith(named)
 
 
 # --------------------------------------------------------------------------- brute force, from the definitions
