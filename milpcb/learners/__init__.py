@@ -15,25 +15,7 @@ from milpcb.learners.low_variance import ILoveToConBandits, RandomizedUCB
 from milpcb.learners.rivals import VW, ContextualBandits
 
 __all__ = [
-    "VW",
-    "BestInHindsight",
-    "BistroPlus",
-    "Conservative",
-    "ContextualBandits",
-    "ContextualFTPL",
-    "Doubling",
-    "EpochGreedy",
-    "EpsilonGreedy",
-    "Exp4",
-    "Exp4P",
-    "ExploreThenCommit",
-    "FixedShare",
-    "Forgetting",
-    "Guarded",
-    "Hedge",
-    "ILoveToConBandits",
-    "Learner",
-    "PolicyElimination",
-    "RandomizedUCB",
-    "Uniform",
-]
+    "VW", "BestInHindsight", "BistroPlus", "Conservative", "ContextualBandits", "ContextualFTPL", "Doubling",
+    "EpochGreedy", "EpsilonGreedy", "Exp4", "Exp4P", "ExploreThenCommit", "FixedShare", "Forgetting", "Guarded",
+    "Hedge", "ILoveToConBandits", "Learner", "PolicyElimination", "RandomizedUCB", "Uniform",
+]  # fmt: skip

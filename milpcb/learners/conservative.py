@@ -53,7 +53,7 @@ class Conservative(Around):
     """
 
     what = "a baseline"
-    kept = ("inner", "_floor", "_elsewhere", "_own", "unknown", "_alone", "deviations", "_rng")
+    kept = ("inner", "_floor", "_elsewhere", "_own", "unknown", "rounds_of_baseline", "deviations", "_rng")
 
     def __init__(
         self,
@@ -77,15 +77,16 @@ class Conservative(Around):
         self.hides_law = self.inner.hides_law  # type: ignore[misc]  # as the learner inside, not as the class
         self._named = baseline  # as it was given
         self._baseline = _read(baseline, self.n_actions, oracle.n_contexts)
-        self._loss = real("loss", loss, "finite and 0 or more", lambda number: number >= 0)
-        self._allowance = real("allowance", allowance, "finite and 0 or more", lambda number: number >= 0)
+        self._loss, self._allowance, self._share = (
+            real(name, value, "finite and 0 or more", lambda number: number >= 0)
+            for name, value in (("loss", loss), ("allowance", allowance), ("share", share))
+        )
         self._floor = Floor(check_confidence(confidence))
-        self._share = real("share", share, "finite and 0 or more", lambda number: number >= 0)
         self.ledger.bet(*self.inner.ledger.stakes)
         self._elsewhere = 0.0  # paid in rounds that the learner inside does not count
         self._own = 0  # rounds that were not the baseline's alone
         self.unknown = 0  # those of them that count as 1, as their costs are not known
-        self._alone = 0  # rounds of the baseline alone
+        self.rounds_of_baseline = 0  # in which nothing but the baseline's action could be played
         self.deviations = 0  # rounds that a person overrode, not with the baseline's action: the promise grows by 1
         self._rng = rng.child(seed, "conservative")
 
@@ -98,11 +99,6 @@ class Conservative(Around):
         return self._floor.value
 
     @property
-    def rounds_of_baseline(self) -> int:
-        """Rounds so far in which nothing but the baseline's action could be played."""
-        return self._alone
-
-    @property
     def at_limit(self) -> bool:
         """Whether no more may be risked in the next round."""
         return self._at_worst() > (1 + self._loss) * self._floor.value + self._allowance + self.deviations
@@ -110,7 +106,7 @@ class Conservative(Around):
     def _act(self, row: int) -> Floats:
         action = self._action(row)
         if self.at_limit:
-            self._alone += 1
+            self.rounds_of_baseline += 1
             self.note = [action, 0.0, None]
             return self._only(action)
         q = self.inner.act(row)
@@ -143,7 +139,7 @@ class Conservative(Around):
         if self.note is None:
             return
         if self.note[2] is None:
-            self._alone -= 1
+            self.rounds_of_baseline -= 1
             return
         self._begun(self.note[2])
         self.inner.give_up()
@@ -167,7 +163,7 @@ class Conservative(Around):
             self.inner.give_up()
             return
         self.unknown += 1
-        self._alone -= self.note is not None
+        self.rounds_of_baseline -= self.note is not None
 
     def _pay(self, cost: float) -> None:
         self.unknown -= 1
