@@ -14,7 +14,6 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint
 from milpcb.data.columns import Number
-from milpcb.data.conditions import holds
 from milpcb.data.fields import Field
 from milpcb.data.schema import Schema
 from milpcb.oracles import open_oracle
@@ -230,19 +229,6 @@ def check_source_code(case: Case) -> None:
         assert answers == expected, (name, policy.to_sql())
 
 
-def check_printed_rules(case: Case) -> None:
-    """The printed rule, read line by line, gives each context the action of ``predict``."""
-    policy, table = _drawn(case)
-    text = str(policy)
-    if getattr(policy, "decision", lambda: None)() is None or not text.startswith(("if ", "play ")):
-        raise Unmet("policies of this class do not print as tests with an action each")
-    values = dict(zip(policy.names.features, table.T, strict=True))
-    played, rest = _followed(text.split("\n"), values)
-    assert not rest, text
-    expected = [policy.names.action(action) for action in policy.predict(table).tolist()]
-    assert played.tolist() == expected, text
-
-
 def _drawn(case: Case) -> tuple[Any, Floats]:
     """Return a policy with odd names, where it takes names, and contexts for it."""
     contexts = case.contexts
@@ -293,26 +279,6 @@ def _databases() -> list[tuple[str, Any]]:
 
         opened.append(("DuckDB", duckdb.connect()))
     return opened
-
-
-def _followed(lines: list[str], values: dict[str, Any], indent: str = "") -> tuple[Any, list[str]]:
-    """Return what printed rules play in each row, and the lines after them."""
-    n_rows = len(next(iter(values.values())))
-    if lines[0].startswith(f"{indent}play "):
-        return np.full(n_rows, lines[0].removeprefix(f"{indent}play "), dtype=object), lines[1:]
-    played, open_ = np.full(n_rows, None, dtype=object), np.ones(n_rows, dtype=bool)
-    head = ""
-    while head != "else:":
-        end = next(i for i, line in enumerate(lines) if line.endswith(":")) + 1
-        head, lines = "\n".join(lines[:end]).removeprefix(indent), lines[end:]
-        condition = head.removeprefix("el").removeprefix("if ").removesuffix(":")
-        here = open_.copy()
-        if head != "else:":
-            here &= np.any([holds(part, values) for part in condition.split("\nor ")], axis=0)
-        inner, lines = _followed(lines, values, f"{indent}    ")
-        played[here] = inner[here]
-        open_ &= ~here
-    return played, lines
 
 
 CHECKS = laws(__name__)

@@ -32,32 +32,27 @@ class KnownProblem:
     objective: Floats
     optimum: float | None
     stop: Stop
-    note: str
 
 
 def known_problems() -> list[KnownProblem]:
     """Return the problems, smallest first."""
-    boxed, even = "no rows; every column at the bound its sign wants", "an even number is not 3; the LP is feasible"
-    half, rounded = "x >= -3.5 with no column bound rounds up to -3", "rounding the relaxation is wrong"
-    empty, large = "a row with no entry holds", "y = 0.0005 is not an integer"
     return [
-        _problem("negative costs", boxed, [UNIT] * 3, (-2, 3, -1), -3.0, integral=True),
-        _problem("zero objective", "anything is optimal", [UNIT] * 3, (0, 0, 0), 0.0, integral=True),
-        _problem("empty row", empty, [(0, 4, False)] * 2, (1, 2), 3.0, ((0, 0), -1, 1), ((1, 1), 3, INF)),
-        _problem("ties", "four optima, one value", [BINARY] * 4, [-7] * 4, -7.0, ([1] * 4, 1, 1), integral=True),
-        _problem("infeasible", "1 + 1 < 3", [UNIT] * 2, (1, 1), Stop.INFEASIBLE, ((1, 1), 3, INF)),
-        _problem("integer infeasible", even, [(0, 5, True)] * 2, (1, 1), Stop.INFEASIBLE, ((2, 2), 3, 3)),
-        _problem("unbounded", "x0 grows for ever", [(0, INF, False)] * 2, (-1, 0), Stop.UNBOUNDED, ((1, -1), 0, INF)),
-        _problem("free integer", half, [(-INF, INF, True)], (1,), -3.0, ((2,), -7, INF)),
-        _problem("equalities", "one point: (-1, 3)", [FREE] * 2, (5, 1), -2.0, ((1, 1), 2, 2), ((1, -1), -4, -4)),
-        _problem("knapsack", rounded, [BINARY] * 4, (-9, -6, -5, -3), -12.0, ((5, 4, 3, 2), -INF, 7)),
-        _problem("big M", large, [(0, 1000, False), BINARY], (0, 1), 1.0, ((1, -1000), -INF, 0), ((1, 0), 0.5, INF)),
+        _problem("negative costs", [UNIT] * 3, (-2, 3, -1), -3.0, integral=True),
+        _problem("zero objective", [UNIT] * 3, (0, 0, 0), 0.0, integral=True),
+        _problem("empty row", [(0, 4, False)] * 2, (1, 2), 3.0, ((0, 0), -1, 1), ((1, 1), 3, INF)),
+        _problem("ties", [BINARY] * 4, [-7] * 4, -7.0, ([1] * 4, 1, 1), integral=True),
+        _problem("infeasible", [UNIT] * 2, (1, 1), Stop.INFEASIBLE, ((1, 1), 3, INF)),
+        _problem("integer infeasible", [(0, 5, True)] * 2, (1, 1), Stop.INFEASIBLE, ((2, 2), 3, 3)),
+        _problem("unbounded", [(0, INF, False)] * 2, (-1, 0), Stop.UNBOUNDED, ((1, -1), 0, INF)),
+        _problem("rounded up", [(-INF, INF, True)], (1,), -3.0, ((2,), -7, INF)),
+        _problem("equalities", [FREE] * 2, (5, 1), -2.0, ((1, 1), 2, 2), ((1, -1), -4, -4)),
+        _problem("knapsack", [BINARY] * 4, (-9, -6, -5, -3), -12.0, ((5, 4, 3, 2), -INF, 7)),
+        _problem("big M", [(0, 1000, False), BINARY], (0, 1), 1.0, ((1, -1000), -INF, 0), ((1, 0), 0.5, INF)),
     ]
 
 
 def _problem(
     name: str,
-    note: str,
     columns: Sequence[Column],
     objective: Sequence[float],
     known: float | Stop,
@@ -72,7 +67,7 @@ def _problem(
     for coefficients, lower, upper in rows:
         b.rows((x[None, :], np.array(coefficients, dtype=float)), lower=lower, upper=upper)
     optimum, stop = (None, known) if isinstance(known, Stop) else (known, Stop.OPTIMAL)
-    return KnownProblem(name, b.build(integral=integral), np.array(objective, dtype=float), optimum, stop, note)
+    return KnownProblem(name, b.build(integral=integral), np.array(objective, dtype=float), optimum, stop)
 
 
 def violation(program: Program, x: Floats, *, relax: bool = False) -> float:
@@ -93,8 +88,6 @@ def battery(entry: str | Solver) -> list[Check]:
     checks: dict[str, Callable[[Solver], None]] = dict(CHECKS)
     for problem in known_problems():
         checks[problem.name] = partial(_known_problem, problem=problem)
-        if problem.optimum is not None:
-            checks[f"{problem.name}, objectives in a row"] = partial(_objectives_in_a_row, problem=problem)
     return [Check(name, partial(_run, check, entry)) for name, check in checks.items()]
 
 
@@ -103,19 +96,6 @@ def _known_problem(solver: Solver, problem: KnownProblem) -> None:
     with closing(solver.open(problem.program)) as session:
         for _ in range(2):
             _check(problem, session.solve(problem.objective))
-
-
-def _objectives_in_a_row(solver: Solver, problem: KnownProblem) -> None:
-    """A kept session forgets the last objective: answers do not depend on what was asked before."""
-    with closing(solver.open(problem.program)) as session:
-        other = problem.objective[::-1].copy()
-        expected = solver.open(problem.program).solve(other)
-        session.solve(problem.objective)
-        after = session.solve(other)
-        assert after.stop == expected.stop, (problem.name, after, expected)
-        if expected.stop is Stop.OPTIMAL:
-            assert np.isclose(after.objective, expected.objective, atol=TOLERANCE), (problem.name, after, expected)
-        _check(problem, session.solve(problem.objective))
 
 
 def check_many_objectives(solver: Solver) -> None:
@@ -175,24 +155,6 @@ def check_no_time(solver: Solver) -> None:
         session.close()
 
 
-def check_two_sessions(solver: Solver) -> None:
-    """Two open sessions do not disturb each other."""
-    first, second = (next(p for p in known_problems() if p.name == name) for name in ("knapsack", "ties"))
-    sessions = [(problem, solver.open(problem.program)) for problem in (first, second)]
-    for _ in range(2):
-        for problem, session in sessions:
-            _check(problem, session.solve(problem.objective))
-    for _, session in sessions:
-        session.close()
-
-
-def check_closing_twice(solver: Solver) -> None:
-    """Closing frees the model, and may be repeated."""
-    session = solver.open(known_problems()[0].program)
-    session.close()
-    session.close()
-
-
 def check_added_rows(solver: Solver) -> None:
     """Rows added between queries count from the next one on: answers are those of a session opened with them.
 
@@ -228,21 +190,6 @@ def check_optimum_cut_off(solver: Solver) -> None:
         assert session.solve(objective).stop is Stop.INFEASIBLE, "all points are cut off"
 
 
-def check_infeasible_after_rows(solver: Solver) -> None:
-    """Rows that no point keeps make every later query infeasible, and an optimum found before is forgotten."""
-    program, _ = _packing()
-    for relax in (False, True):
-        session = solver.open(program, relax=relax)
-        objective = -np.ones(6)
-        assert session.solve(objective).stop is Stop.OPTIMAL
-        session.add_rows(np.ones((1, 6)), np.array([7.0]), np.array([np.inf]))
-        for asked in (objective, -objective, np.zeros(6)):
-            solution = session.solve(asked)
-            assert solution.stop is Stop.INFEASIBLE, (relax, solution)
-            assert solution.x is None, solution
-        session.close()
-
-
 def _run(check: Callable[[Solver], None], entry: str | Solver) -> None:
     try:
         check(load_solver(entry) if isinstance(entry, str) else entry)
@@ -251,18 +198,18 @@ def _run(check: Callable[[Solver], None], entry: str | Solver) -> None:
 
 
 def _check(problem: KnownProblem, solution: Solution) -> None:
-    assert solution.stop == problem.stop, (problem.name, problem.note, solution)
+    assert solution.stop == problem.stop, (problem.name, solution)
     if problem.optimum is not None:
-        x = _check_optimal(solution, problem.objective, problem.optimum, f"{problem.name}: {problem.note}")
+        x = _check_optimal(solution, problem.objective, problem.optimum, problem.name)
         assert violation(problem.program, x) <= TOLERANCE, (problem.name, x)
 
 
-def _check_optimal(solution: Solution, objective: Floats, least: float, note: str = "") -> Floats:
+def _check_optimal(solution: Solution, objective: Floats, least: float, name: str = "") -> Floats:
     """Return the point (n_columns,) of a proved optimum of value ``least``."""
-    assert solution.stop is Stop.OPTIMAL, (note, solution)
-    assert solution.x is not None, (note, solution)
+    assert solution.stop is Stop.OPTIMAL, (name, solution)
+    assert solution.x is not None, (name, solution)
     for value in (solution.objective, solution.bound, float(objective @ solution.x)):
-        assert abs(value - least) <= TOLERANCE, (note, solution, value, least)
+        assert abs(value - least) <= TOLERANCE, (name, solution, value, least)
     return solution.x
 
 

@@ -1,7 +1,4 @@
-"""Rules print what they do: run as the Python that they nearly are, they label each context as ``predict`` does.
-
-Odd names of features and actions are read back by the battery of classes.
-"""
+"""Rules print what they do: run as the Python that they nearly are, they label each context as ``predict`` does."""
 
 import re
 from textwrap import indent

@@ -19,24 +19,15 @@ from tests.refused import refused
 
 # These solvers come with the package: where one of them cannot run, that is a failure and no skip.
 MUST_RUN = {"highs", "pulp:PULP_CBC_CMD", "scipy"}
-# The instances of linear rules where a rule can be more than one action.
-SCORED = (
-    *("binary", "binary, two features", "integers", "reals", "reals, given cuts", "mixed", "a line"),
-    *("columns alike", "columns alike, two features", "binary, three actions", "integers, three actions, one feature"),
-    *("reals, three actions", "one column"),
-    *(f"a score each, {contexts}" for contexts in ("binary", "integers", "reals", "columns alike")),
-)
-SEARCHED, PRINTED = {"action weights", "terms", "side constraints"}, {"source code", "printed rules"}
+SEARCHED = {"action weights", "terms", "side constraints"}
 # Laws that a class, or an instance of it, does not follow, by its definition. Any other skip is a failure, and so is a
 # law of this table that is followed: that a class lost a capability would otherwise be a skip like these.
 UNMET = {
     # limits are kept by a search that keeps no totals
     "decision_trees": {f"{limit}: terms" for limit in ("leaves of two rows", "one feature", "three leaves")},
-    # only rules that are one action are printed without points
-    "linear_rules": {f"{instance}: printed rules" for instance in SCORED},
-    "halfspaces": {*SEARCHED, "search", "forbidden actions", *PRINTED},
+    "halfspaces": {*SEARCHED, "search", "forbidden actions", "source code"},
     "monotone_rules": SEARCHED,  # actions are ordered; the sum is #P-hard
-    "finite_class": {"terms", *PRINTED},
+    "finite_class": {"terms", "source code"},
 }
 # The only checks of a learner that may be skipped: full information has no unplayed costs, some ask no oracle.
 LEARNER_UNMET = {
@@ -207,7 +198,7 @@ def test_made_objects_are_entries_too():
     testing.battery("solver", load_solver("highs"))[0].run()
     instance = Instance("all of two contexts", FiniteClass(np.indices((2, 2)).reshape(2, -1).T, 2), np.eye(2))
     skipped = testing.run_all("policies", instance)
-    assert {each.split(": ")[1] for each in skipped} == {"terms", "source code", "printed rules"}  # a list has none
+    assert {each.split(": ")[1] for each in skipped} == {"terms", "source code"}  # a list has none
 
 
 def test_another_object_is_refused_with_the_one_that_is_needed():
