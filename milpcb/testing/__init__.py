@@ -1,17 +1,11 @@
 """Conformance batteries, shipped: they run over the registry, so a new entry is tested without a new test.
 
-``battery(kind, entry)`` is a list of checks, each with an id; ``run_all(kind, entry)`` runs them. An entry is a
-registered name (third parties: an entry point of the group ``milpcb.<kind>``) or a made object. With pytest:
+``battery(kind, entry)`` is a list of checks; ``run_all(kind, entry)`` runs them. An entry is a registered name, or an
+object as MADE has it. A check whose needs are unmet raises Unmet, which pytest shows as a skip:
 
     @pytest.mark.parametrize("check", testing.battery("policies", "my_rules"), ids=str)
     def test_my_rules(check):
         check.run()
-
-A check whose needs are unmet raises Unmet with the reason, which pytest shows as a skip.
-
-Kinds: ``"policies"`` (entry: a name or an Instance, see milpcb.testing.instances), ``"solver"`` (entry: a name as in
-``solver = "pulp:PULP_CBC_CMD"``, or a Solver), ``"learner"`` (entry: a name or a class, see milpcb.testing.learners)
-and ``"environment"`` (entry: a name or an Environment).
 """
 
 import sys

@@ -1,6 +1,5 @@
 """Requirements of every environment: the shapes of the contract, and the same bytes for the same seed."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -17,10 +16,7 @@ SEED = 3
 
 
 def battery(entry: str | Environment) -> list[Check]:
-    """Return every check of a registered environment with its default settings, or of the one given.
-
-    It is opened against depth-1 trees. Raises InputError when there are settings without a default.
-    """
+    """Return every check of a registered environment by its defaults, or of the one given; raises InputError."""
     environment = _by_default(entry) if isinstance(entry, str) else entry
     policies = registry.load("policies", "decision_trees")(n_actions=environment.n_actions, depth=1)
     return [Check(name, partial(check, environment, policies, HORIZON, SEED)) for name, check in CHECKS.items()]
@@ -106,24 +102,6 @@ def check_guarded(environment: Environment, policies: PolicyClass, horizon: int,
     with suppress(ValueError):  # numpy's answer to a write on a read-only array
         stream.costs(0)[:] = 0.5
     assert np.array_equal(stream.costs(0), before), (before, stream.costs(0))
-
-
-def check_refusals(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
-    """Require InputError from rounds outside the horizon, an empty horizon and a seed that is none."""
-    stream = environment.open(policies, horizon, seed)
-    for t in (-1, horizon):
-        assert _refuses(stream.reveal, t), f"round {t} was revealed"
-        assert _refuses(stream.costs, t), f"round {t} has costs"
-    assert _refuses(environment.open, policies, 0, seed), "horizon 0 was opened"
-    assert _refuses(environment.open, policies, horizon, -1), "seed -1 was opened"
-
-
-def _refuses(call: Callable[..., object], *arguments: object) -> bool:
-    try:
-        call(*arguments)
-    except InputError:
-        return True
-    return False
 
 
 def _check_alike(first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> None:

@@ -1,12 +1,7 @@
 """Small instances of every policy class, few enough policies to list them all, and the cases that checks are given.
 
-The author of a class need not add anything: a class made by ``n_actions`` alone is tried on the contexts below. A class
-with other required arguments, or with more to show, has a class method
-
-    @classmethod
-    def small(cls) -> dict[str, tuple[PolicyClass, ArrayLike]]:
-
-that returns instances by name, each a class and its contexts (m, d), with at most a few thousand policies.
+A class made by ``n_actions`` alone is tried on the contexts below. Others have a class method ``small`` without
+arguments, a dict of instances by name: each a class and its contexts (m, d), with at most a few thousand policies.
 """
 
 from __future__ import annotations
@@ -45,7 +40,6 @@ BUILTIN: dict[str, dict[str, tuple[dict[str, Any], Floats]]] = {
     "decision_trees": {
         "depth 1, binary": ({"n_actions": 2, "depth": 1}, BINARY),
         "depth 1, reals": ({"n_actions": 3, "depth": 1}, REALS),
-        "depth 1, mixed": ({"n_actions": 3, "depth": 1, "thresholds": 2}, MIXED),
         "depth 2, binary": ({"n_actions": 2, "depth": 2}, MORE_BINARY),
         "depth 2, given cuts": ({"n_actions": 3, "depth": 2, "thresholds": ((1.0,), (0.5,))}, REALS),
         "no literal": ({"n_actions": 3}, ALIKE),
@@ -57,8 +51,6 @@ BUILTIN: dict[str, dict[str, tuple[dict[str, Any], Floats]]] = {
     "threshold_rules": {
         "one cut": ({"n_actions": 3}, REALS),
         "two cuts": ({"n_actions": 2, "max_cuts": 2}, INTEGERS),
-        "one cut, binary": ({"n_actions": 2}, MORE_BINARY),
-        "two cuts, binary": ({"n_actions": 3, "max_cuts": 2}, MORE_BINARY),
         "two cuts, reals": ({"n_actions": 2, "max_cuts": 2, "thresholds": 4}, MORE_REALS),
         "more cuts than points": ({"n_actions": 2, "max_cuts": 5, "thresholds": ((0.5, 1.0, 2.0), (0.0,))}, MORE_REALS),
         "mixed": ({"n_actions": 3, "max_cuts": 2, "thresholds": 2}, MIXED),
@@ -67,10 +59,8 @@ BUILTIN: dict[str, dict[str, tuple[dict[str, Any], Floats]]] = {
     },
     "rule_lists": {
         "one rule": ({"n_actions": 3, "max_rules": 1}, MORE_REALS),
-        "two rules, binary": ({"n_actions": 3, "max_rules": 2}, MORE_BINARY),
         "two rules, reals": ({"n_actions": 2, "max_rules": 2}, MORE_REALS),
         "three rules, binary": ({"n_actions": 2, "max_rules": 3}, MORE_BINARY),
-        "three rules, mixed": ({"n_actions": 2, "max_rules": 3, "thresholds": 2}, MIXED),
         "more rules than literals": ({"n_actions": 3, "max_rules": 5, "thresholds": ((1.0,), (0.5,))}, MORE_REALS),
         "no literal": ({"n_actions": 3}, ALIKE),
         "one context": ({"n_actions": 2}, ONE),
@@ -81,19 +71,15 @@ BUILTIN: dict[str, dict[str, tuple[dict[str, Any], Floats]]] = {
         "interval, given cuts": ({"n_actions": 3, "thresholds": ((0.5, 1.0, 2.0), (0.0,))}, MORE_REALS),
         "box, binary": ({"n_actions": 3, "max_features": 2}, MORE_BINARY),
         "box, reals": ({"n_actions": 2, "max_features": 2}, MORE_REALS),
-        "box, mixed": ({"n_actions": 3, "max_features": 2, "thresholds": 2}, MIXED),
         "box, one feature": ({"n_actions": 2, "max_features": 2}, MORE_REALS[:, :1]),
         "no cut": ({"n_actions": 3, "max_features": 2}, ALIKE),
         "one context": ({"n_actions": 2}, ONE),
     },
     "linear_rules": {
         "binary": ({"max_weight": 2}, MORE_BINARY),
-        "binary, two features": ({"max_weight": 3, "max_features": 2}, MORE_BINARY),
         "binary, three actions": ({"n_actions": 3, "max_weight": 1}, BINARY),
         "integers": ({"max_weight": 3}, MORE_INTEGERS),
-        "integers, three actions, one feature": ({"n_actions": 3, "max_weight": 2, "max_features": 1}, MORE_INTEGERS),
         "reals": ({"max_weight": 2, "thresholds": 2}, MORE_REALS[:6]),
-        "reals, three actions": ({"n_actions": 3, "max_weight": 1}, MORE_REALS[:6]),
         "reals, given cuts": (
             {"max_weight": 2, "thresholds": ((0.9, 2.4), (-3.0, 0.0, 0.0, 1.0))},
             MORE_REALS[:6],
@@ -102,14 +88,12 @@ BUILTIN: dict[str, dict[str, tuple[dict[str, Any], Floats]]] = {
         "one column": ({"n_actions": 3, "max_weight": 2}, MORE_INTEGERS[:, :1]),
         "a line": ({"max_weight": 2}, np.arange(5.0)[:, None]),
         "columns alike": ({"max_weight": 1}, COMPLEMENT),
-        "columns alike, two features": ({"max_weight": 2, "max_features": 2}, COMPLEMENT),
         "contexts alike": ({"n_actions": 3}, np.full((3, 2), 0.5)),
         "one context": ({}, ONE),
         "a score each, binary": ({"n_actions": 3, "max_weight": 1, "max_features": 1, "scores": "each"}, MORE_BINARY),
         "a score each, integers": ({"n_actions": 3, "max_weight": 1, "scores": "each"}, MORE_INTEGERS[:, :1]),
         "a score each, reals": ({"n_actions": 2, "max_weight": 1, "thresholds": 1, "scores": "each"}, MORE_REALS[:6]),
         "a score each, columns alike": ({"n_actions": 2, "max_weight": 1, "scores": "each"}, COMPLEMENT),
-        "a score each, contexts alike": ({"n_actions": 3, "scores": "each"}, ALIKE),
     },
     "halfspaces": {
         "square": ({}, np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])),
@@ -157,10 +141,7 @@ class Instance:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Costs (m, K) on the contexts (m, d) of a class, a row that is asked about, and the labelings (N, m) there are.
-
-    ``solver`` solves programs; ``opened`` are the oracles that have been opened, by kind, or by what is checked.
-    """
+    """Costs (m, K) on the contexts (m, d) of a class, the row of a query, its labelings (N, m), and opened oracles."""
 
     policies: PolicyClass
     contexts: Floats
@@ -243,7 +224,6 @@ def instances(name: str) -> list[Instance]:
 
 
 def _made(cls: Any, n_actions: int) -> PolicyClass | None:
-    """Return the class with this many actions, or None when it wants more, or another number of them."""
     try:
         policies: PolicyClass = cls(n_actions=n_actions)
     except (TypeError, InputError):

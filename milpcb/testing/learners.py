@@ -1,32 +1,109 @@
-"""Requirements of every learner, whatever its algorithm: the contract of ``Learner``, bit for bit.
+"""Requirements of every learner: the contract of ``Learner``, bit for bit, on a few contexts and a list of policies."""
 
-Learners play instances of a few contexts, whose oracle lists its policies and so answers every query. What the base
-class enforces in every round (q is a distribution, rounds are in order) fails whichever check meets it first.
-"""
-
-import inspect
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from milpcb.contexts import FinitePool
 from milpcb.errors import InputError
 from milpcb.learners import Learner
+from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
 from milpcb.plugins import injection, registry
 from milpcb.testing import Check, Unmet, laws
-from milpcb.testing.scenarios import HORIZON, N_ACTIONS, Make, Scenario, finish_round, instances, transcript
-from milpcb.types import Floats
+from milpcb.types import Floats, Ints
 
-ONCE = ("guarded", "refusals", "declared", "capability", "settings")  # for the first instance alone
+HORIZON = 48
+N_ACTIONS = 3
+# Some action is played by no policy on the last context.
+LABELINGS = [[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 0], [0, 0, 0, 0], [1, 2, 0, 1], [2, 2, 2, 1]]
+Make = Callable[..., Learner]
+ONCE = ("guarded", "declared", "capability")  # for the first instance alone
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Labelings (N, m), and of T rounds the rows, the costs (T, K), and the uniform numbers that draw actions."""
+
+    name: str
+    labelings: Ints
+    rows: Ints
+    costs: Floats
+    draws: Floats
+
+    @property
+    def contexts(self) -> Floats:
+        """The contexts (m, 2), no two alike."""
+        return np.arange(2.0 * self.labelings.shape[1]).reshape(-1, 2)
+
+    def oracle(self) -> Oracle:
+        """Return an oracle that lists the policies."""
+        policies = registry.load("policies", "finite_class")(self.labelings, N_ACTIONS)
+        return open_oracle(policies, self.contexts, kind="enumeration")
+
+    def learner(self, make: Make, **instead: Any) -> Learner:
+        """Return a learner, given what the runtime gives it; ``instead`` replaces some of that, or adds to it."""
+        supplied = {
+            "oracle": self.oracle(),
+            "pool": FinitePool(self.contexts),
+            "contexts": self.contexts,
+            "horizon": HORIZON,
+            "seed": 3,
+            "n_actions": N_ACTIONS,
+            "best": self.labelings[0],
+        }
+        asked = injection.arguments(make)
+        return make(**{name: value for name, value in supplied.items() if name in asked} | instead)
+
+
+def instances() -> list[Scenario]:
+    """Return the instances: costs of several kinds, and a class of one policy."""
+    rng = np.random.default_rng(0)
+    labelings = np.array(LABELINGS)
+    shape = (HORIZON, N_ACTIONS)
+    mixed = np.where(rng.random(shape) < 0.5, rng.integers(0, 2, shape).astype(float), rng.random(shape))
+    costs = {"six policies": mixed, "only losses": np.ones(shape), "no loss": np.zeros(shape), "one policy": mixed}
+    return [
+        Scenario(
+            name,
+            labelings[:1] if name == "one policy" else labelings,
+            rng.integers(0, labelings.shape[1], HORIZON),
+            table,
+            rng.random(HORIZON),
+        )
+        for name, table in costs.items()
+    ]
+
+
+def transcript(learner: Learner, instance: Scenario, start: int = 0, stop: int = HORIZON) -> tuple[Floats, Ints]:
+    """Play the rounds from ``start`` to ``stop`` and return each q (n, K) and action (n,)."""
+    distributions, actions = [], []
+    for t in range(start, stop):
+        q = learner.act(int(instance.rows[t]))
+        distributions.append(np.array(q))
+        actions.append(_drawn(q, instance.draws[t]))
+        finish_round(learner, int(instance.rows[t]), instance.costs[t], q, actions[-1])
+    return np.array(distributions), np.array(actions)
+
+
+def _drawn(q: Floats, uniform: float) -> int:
+    cumulative = q.cumsum()
+    return min(int(cumulative.searchsorted(uniform * cumulative[-1], side="right")), N_ACTIONS - 1)
+
+
+def finish_round(learner: Learner, row: int, costs: Floats, q: Floats, action: int) -> None:
+    """Hand the learner the feedback of the round that it acted in."""
+    learner.learn(row, action, float(costs[action]), float(q[action]))
+    if learner.full_information:
+        learner.learn_all(row, costs)
 
 
 def battery(entry: str | Make) -> list[Check]:
-    """Return every check of a registered learner, or of a learner class.
-
-    A class with required options is given as ``functools.partial(MyLearner, option=...)``.
-    """
+    """Return every check of a registered learner, a learner class, or functools.partial(MyLearner, option=...)."""
     make: Make = registry.load("learner", entry) if isinstance(entry, str) else entry
     supplied = registry.KINDS["learner"].supplied
     missing = [name for name, asked in injection.options(make, supplied).items() if asked.default is asked.empty]
@@ -45,7 +122,7 @@ def battery(entry: str | Make) -> list[Check]:
 
 
 def _run(check: Callable[[Make, Scenario], None], make: Make, instance: Scenario) -> None:
-    """Run a check; what the base class refuses is a mistake of the learner too."""
+    """Run a check; a refusal of the base class is a mistake of the learner too."""
     try:
         check(make, instance)
     except InputError as error:
@@ -150,32 +227,10 @@ def check_declared(make: Make, instance: Scenario) -> None:
     assert defines == learner.full_information, f"full_information is {learner.full_information}"
 
 
-def check_refusals(make: Make, instance: Scenario) -> None:
-    """Impossible calls are refused with InputError and change nothing: play goes on as if none had been made."""
-    expected, actions = transcript(instance.learner(make), instance, 0, 6)
-    learner, n_rows = instance.learner(make), instance.labelings.shape[1]
-    # Whether the learner knows how many contexts there are.
-    bounded = not {"oracle", "contexts", "best"}.isdisjoint(inspect.signature(make).parameters)
-    for t, action in enumerate(actions.tolist()):
-        row, costs = int(instance.rows[t]), instance.costs[t]
-        right = (row, action, float(costs[action]), float(expected[t, action]))
-        for wrong in (right, (row, 0, 0.0, 1.0)):
-            assert _refusal(learner.learn, *wrong) is not None, "learn before act was taken"
-        for bad_row in (-1, *[n_rows] * bounded, 0.0, "0", None, True):
-            assert _refusal(learner.act, bad_row) is not None, f"act({bad_row!r}) was taken"
-        _same(expected[t], learner.act(row), f"after refusals, round {t}")
-        for place, bad in _BAD_FEEDBACK:
-            wrong = (*right[:place], bad, *right[place + 1 :])
-            assert _refusal(learner.learn, *wrong) is not None, f"learn{wrong} was taken, where {right} is right"
-        assert _refusal(learner.act, row) is not None, "act was taken twice"
-        finish_round(learner, row, costs, expected[t], action)
-
-
 def check_certificate(make: Make, instance: Scenario) -> None:
     """Certificate, its error and ``policy()`` are those of all policies one by one, and asking changes no later play.
 
-    The estimates are those that ``_learn`` returns, 0 or more, or else c / q; a learner without an oracle is handed
-    one.
+    The estimates are those that ``_learn`` returns, 0 or more, or else c / q.
     """
     expected, actions = transcript(instance.learner(make), instance)
     learner = instance.learner(make)
@@ -213,37 +268,12 @@ def check_capability(make: Make, instance: Scenario) -> None:
     """On an oracle that cannot answer, the constructor raises InputError, which names the kind that can."""
     if "oracle" not in injection.arguments(make):
         raise Unmet("this learner has no oracle")
-    message = _refusal(instance.learner, make, oracle=_Mute())
-    assert message is not None, "it was made with an oracle that answers nothing"
-    assert "kind" in message, message
-
-
-def check_settings(make: Make, instance: Scenario) -> None:
-    """Options go by name; what is no horizon, seed, oracle or pool raises InputError."""
-    asked = inspect.signature(make).parameters
-    by_place = [name for name, p in asked.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    options = [name for name in by_place if name not in ("oracle", "pool", "contexts", "n_actions", "best")]
-    assert not options, f"{', '.join(options)} can be given by position: write * before them in the constructor"
-    for name, values in _BAD_SETTINGS.items():
-        for bad in values if name in asked else ():
-            if bad is None and asked[name].default is None:
-                continue  # it may be left out
-            assert _refusal(instance.learner, make, **{name: bad}) is not None, f"{name} = {bad!r} was taken"
-
-
-# Values that no learner can take instead of a right (row, action, cost, probability): the place, and what stands there.
-_BAD_FEEDBACK: list[tuple[int, Any]] = [
-    *((0, bad) for bad in (-1, 10**6, 0.0, None, "0")),
-    *((1, bad) for bad in (-1, N_ACTIONS, 0.5, None, "0", True)),
-    *((2, bad) for bad in (-0.25, 1.25, np.nan, np.inf, None, "0.5", True)),
-    *((3, bad) for bad in (0.0, -0.25, 1.25, np.nan, None, "0.5")),
-]
-_BAD_SETTINGS: dict[str, tuple[Any, ...]] = {
-    "horizon": (0, -1, 10.5, np.nan, "10", True),
-    "seed": (-1, 0.5, "0", None, True),
-    "oracle": (None, "search", 3),
-    "pool": (None, "pool", 3),
-}
+    refusal = "it was made with an oracle that answers nothing"
+    try:
+        instance.learner(make, oracle=_Mute())
+    except InputError as error:
+        refusal = str(error)
+    assert "kind" in refusal, refusal
 
 
 class _Mute:
@@ -261,15 +291,6 @@ def _same(expected: Floats, seen: Floats, what: str) -> None:
     assert expected.shape == played.shape, (what, expected, seen)
     row = int((expected != played).reshape(len(expected), -1).any(axis=1).argmax())
     raise AssertionError(f"{what}: entry {row} is {played[row]}, and {expected[row]} was expected")
-
-
-def _refusal(call: Callable[..., object], *arguments: Any, **named: Any) -> str | None:
-    """Return the message of the InputError that the call raises, None where it raises none."""
-    try:
-        call(*arguments, **named)
-    except InputError as error:
-        return str(error)
-    return None
 
 
 CHECKS = laws(__name__)

@@ -41,7 +41,6 @@ def battery(entry: str | Instance) -> list[Check]:
 
 
 def _on_drawn_costs(check: Callable[[Case], None], instance: Instance) -> None:
-    """Run a check on costs of each kind a learner asks about, at different rows."""
     policies, contexts = instance.policies, instance.contexts
     rng, shape = np.random.default_rng(0), (len(contexts), policies.n_actions)
     drawn = [
@@ -152,7 +151,6 @@ def check_side_constraints(case: Case) -> None:
 
 
 def _check_under(constraints: list[LabelConstraint], case: Case) -> None:
-    """Value, policy, profile and action weights of kind "search" are those of the labelings that keep constraints."""
     oracle = open_oracle(case.policies, case.contexts, kind="search", constraints=constraints)
     expected = case.under(constraints)
     expected.check_answers(oracle, SEARCHED)
@@ -230,7 +228,7 @@ def check_source_code(case: Case) -> None:
 
 
 def _drawn(case: Case) -> tuple[Any, Floats]:
-    """Return a policy with odd names, where it takes names, and contexts for it."""
+    """Return a policy with odd names, where it takes names, and contexts on, beside and off its cuts."""
     contexts = case.contexts
     policy: Any = case.policies.on(contexts).draw(np.random.default_rng(case.row))
     if getattr(policy, "decision", lambda: None)() is None:
@@ -246,7 +244,6 @@ def _drawn(case: Case) -> tuple[Any, Floats]:
 
 
 def _beside_cuts(policy: Any, contexts: Floats, real: Any) -> Floats:
-    """Return contexts, and more of them with a number on a cut, or next to one, of the features that are not 0 or 1."""
     moved = [contexts]
     for feature, cuts in policy.cut_points().items():
         for cut in filter(np.isfinite, cuts or ()) if real[feature] else ():
@@ -258,7 +255,6 @@ def _beside_cuts(policy: Any, contexts: Floats, real: Any) -> Floats:
 
 
 def _of_databases(sql: str, features: Sequence[str], rows: list[list[Any]]) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the name of a database and what it answers in each row."""
     quoted = ['"' + name.replace('"', '""') + '"' for name in features]
     line = f"({', '.join('?' * len(quoted))}, ?)"
     for name, base in _databases():
@@ -272,7 +268,7 @@ def _of_databases(sql: str, features: Sequence[str], rows: list[list[Any]]) -> I
 
 @cache
 def _databases() -> list[tuple[str, Any]]:
-    """Return each database with its name; they are opened once, which takes longer than most checks."""
+    """Return each database with its name; they are opened once."""
     opened: list[tuple[str, Any]] = [("SQLite", sqlite3.connect(":memory:", check_same_thread=False))]
     if find_spec("duckdb"):
         import duckdb

@@ -59,7 +59,6 @@ def _problem(
     *rows: Row,
     integral: bool = False,
 ) -> KnownProblem:
-    """Return a problem, of which the optimum is ``known``, or why there is none."""
     b = ProgramBuilder()
     x = np.concatenate(
         [b.columns(f"x{i}", (1,), lower, upper, integer=integer) for i, (lower, upper, integer) in enumerate(columns)]
@@ -156,10 +155,7 @@ def check_no_time(solver: Solver) -> None:
 
 
 def check_added_rows(solver: Solver) -> None:
-    """Rows added between queries count from the next one on: answers are those of a session opened with them.
-
-    One row with an upper bound, one with a lower bound, one with both and one equality come one after the other.
-    """
+    """Rows of every kind that are added between queries count: answers are those of a session opened with them."""
     program, points = _packing()
     rows = np.array([[1.0, 0, 0, 0, 1, 0], [0, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1], [0, 0, 1, -1, 0, 0]])
     lower, upper = np.array([-np.inf, 1.0, 2.0, 0.0]), np.array([1.0, np.inf, 3.0, 0.0])
@@ -205,7 +201,6 @@ def _check(problem: KnownProblem, solution: Solution) -> None:
 
 
 def _check_optimal(solution: Solution, objective: Floats, least: float, name: str = "") -> Floats:
-    """Return the point (n_columns,) of a proved optimum of value ``least``."""
     assert solution.stop is Stop.OPTIMAL, (name, solution)
     assert solution.x is not None, (name, solution)
     for value in (solution.objective, solution.bound, float(objective @ solution.x)):

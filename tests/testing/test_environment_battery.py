@@ -68,7 +68,6 @@ MISTAKES = [
     ("rereadable", spoilt(costs=counting)),
     ("contexts", Writable),
     ("contexts", Lying),
-    ("refusals", spoilt(reveal=lambda self, t: self.stream.reveal(t % HORIZON))),
     ("guarded", spoilt(costs=own)),
 ]
 

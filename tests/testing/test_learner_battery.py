@@ -120,17 +120,6 @@ def vague(oracle: Any, horizon: int, seed: int) -> tuple[Any, int, int]:
     return oracle, horizon, seed
 
 
-def by_position(self: Sound, oracle: Any, horizon: int, seed: int) -> None:
-    """Let a horizon be given without its name."""
-    Sound.__init__(self, oracle, horizon=horizon, seed=seed)
-
-
-def careless(self: Sound, row: int) -> Floats:
-    """Stand before the base class's act, and forget what round it is."""
-    self._turn = None
-    return Learner.act(self, row if isinstance(row, int) else 0)
-
-
 def another_policy(self: Sound, oracle: Any = None) -> Any:
     """Name a policy that is not the minimiser."""
     found = Learner.certify(self, oracle)
@@ -180,7 +169,6 @@ MISTAKES: list[tuple[str, dict[str, Any]]] = [
     ("restore", {"state": lambda self: Learner.state(self) | {"log": self.log}}),
     ("guarded", {"_act": exposing, "_learn": trusting}),
     ("unplayed costs", {"_learn": peeping}),
-    ("refusals", {"act": careless}),
     ("certificate", {"certify": lambda self, oracle=None: Learner.certify(self, oracle)._replace(value=0.0)}),
     ("certificate", {"certify": lambda self, oracle=None: Learner.certify(self, oracle)._replace(error=0.0)}),
     ("certificate", {"certify": another_policy}),
@@ -196,9 +184,6 @@ MISTAKES: list[tuple[str, dict[str, Any]]] = [
     ("distribution", {"_act": lambda self, row: ACT(self, row) * np.nan}),
     ("capability", {"__init__": constructor(unasking)}),
     ("capability", {"__init__": constructor(vague)}),
-    ("settings", {"__init__": constructor(lambda oracle, horizon, seed: (oracle, max(horizon, 1), seed))}),
-    ("settings", {"__init__": constructor(lambda oracle, horizon, seed: (oracle, horizon, abs(seed)))}),
-    ("settings", {"__init__": by_position}),
     ("made", {"__init__": constructor(after=lambda self: delattr(self, "ledger"))}),
     ("made", {"__init__": constructor(after=lambda self: setattr(self, "horizon", None))}),
 ]
