@@ -1,6 +1,5 @@
 """Contexts and decisions of a service: strings, missing values."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -111,33 +110,12 @@ def test_an_empty_string_is_missing_unless_it_was_declared() -> None:
     refused(lambda: never.act({"age": 1, "region": ""}), "feature 'region' is missing: fill it in, or declare")
 
 
-def test_marks_of_missing_values_are_missing(tmp_path: Path) -> None:
-    """As rows of CSV files and forms have them; in the policy, its exports and after loading too."""
-    bandit = Bandit(TEXTS, seed=0, values={"age": [None], "region": ["north", "south", None]}, missing=["NA", -999])
-    for _ in range(2):
-        for age, region in [("NA", "NA"), (-999, "NA"), (-999.0, ""), (np.int64(-999), None), (None, "NA")]:
-            assert bandit.act({"age": age, "region": region}).context == (None, None)
-        assert bandit.act({"age": 30, "region": "east"}).context == (30, "east")
-        bandit.save(tmp_path / "bandit.json")
-        bandit = Bandit.load(tmp_path / "bandit.json")
-    policy: Any = bandit.policy()
-    assert policy.schema["age"].missing_as == policy.schema["region"].missing_as == ("NA", "-999")
-    rows = [{"age": -999, "region": "NA"}, {"age": None, "region": None}]
-    assert len(set(policy.predict_names(rows))) == 1
-    assert "'age': 'NA', '-999' is read as missing" in bandit.schema.lines()
-    line = "feature 'region' is 'n/a', which is no known value, or a missing one"
-    refused(lambda: bandit.act({"age": 30, "region": "n/a"}), line)
-
-
-def test_an_empty_text_may_be_a_mark() -> None:
-    """A web form sends it; where it is no mark, the error says how to make it one, or that none may be missing."""
-    person, known = {"age": "", "region": "north"}, {"region": ["north"]}
-    marked = Bandit(TEXTS, values={**known, "age": [None]}, missing=[""])
-    assert marked.act(person).context == marked.act({**person, "age": None}).context
-    for text in ("", "N/A"):
-        for values, *line in [
-            ({**known, "age": [None]}, "give None, or name it as missing, as in ", f"missing=['{text}']"),
-            (known, "declare that it may be missing, as in ", "values={'age'"),
-        ]:
-            asked = partial(Bandit(TEXTS, values=values).act, {**person, "age": text})
-            refused(asked, *line)
+@pytest.mark.parametrize("text", ["", "N/A"])
+def test_text_of_a_web_form_is_no_number(text: str) -> None:
+    """Nor is it missing: the error says how to give it, and how to declare that it may be."""
+    person, known = {"age": text, "region": "north"}, {"region": ["north"]}
+    for values, line in [
+        ({**known, "age": [None]}, "'age' is '"),
+        (known, "give None, and declare that it may be missing, as in Bandit(..., values={'age'"),
+    ]:
+        refused(lambda values=values: Bandit(TEXTS, values=values).act(person), line)

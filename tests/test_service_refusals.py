@@ -95,15 +95,6 @@ MAKING: list[Case] = [
     (lambda: Bandit(VISITS, values={"age": ["25"]}), "'age'"),
     (lambda: Bandit(VISITS, values={"age": ["25", 30]}), "several kinds"),
     (lambda: Bandit(VISITS, values={"age": [[1]]}), "'age'"),
-    *(
-        (lambda values=values, missing=missing: Bandit(TEXTS, values=values, missing=missing), named)
-        for values, missing, named in (
-            *(({"age": [None]}, marks, "missing must be a list of marks") for marks in ("NA", [None], [True], 5)),
-            ({"region": ["north"]}, ["NA"], "missing has marks, and no value may be missing: declare where"),
-            ({"region": ["north", "NA", None]}, ["NA"], "holds 'NA', a mark of missing: it is one of the two"),
-            (None, [-999], "missing has marks"),
-        )
-    ),
     # baselines
     (lambda: Bandit(PEOPLE, values=REGIONS, baseline="cal"), "'call'"),
     *((lambda plan=plan: Bandit(PEOPLE, values=REGIONS, baseline=plan), "baseline") for plan in ([0, 1], [].append)),

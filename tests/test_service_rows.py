@@ -96,7 +96,7 @@ def test_a_string_that_looks_like_a_declared_one_is_refused(asked: str) -> None:
     ):
         bandit.act({"station": asked})
     assert bandit.act({"station": "West"}).context == ("West",)
-    missing = "'N/A', which is no known value, or a missing one: give None, or name it as missing, or de"
+    missing = "'N/A', which is no known value, or a missing one: give None, or declare"
     refused(lambda: bandit.act({"station": "N/A"}), missing)
     both = Bandit(trees, seed=0, values={"station": ["Nord", asked]})
     assert both.act({"station": asked}).context == (asked,)

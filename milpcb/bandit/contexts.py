@@ -39,14 +39,11 @@ class ContextReader:
     ----------
     policies : the class that reads the numbers
     names : of the features, () where there are none
-    marks : of missing values, as they are written
     schema : of the features, and of what was declared beside them for constraints
 
     """
 
-    def __init__(
-        self, policies: PolicyClass, declared: Mapping[str, Sequence[Value]] | None, marks: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, policies: PolicyClass, declared: Mapping[str, Sequence[Value]] | None) -> None:
         cuts_of_none = isinstance(cuts := getattr(policies, "thresholds", None), (list, tuple)) and not cuts
         self.featureless = cuts_of_none and is_dataclass(policies)
         if self.featureless:  # one constant feature stands in the place of none
@@ -54,16 +51,15 @@ class ContextReader:
             policies = replace(changed, thresholds=[[]], feature_names=None)
         self.policies = policies
         self.names = tuple(map(str, getattr(policies, "feature_names", None) or ()))
-        self.marks = tuple(marks)
-        self.declared = _checked(declared, self.marks)
+        self.declared = _checked(declared)
         self._cuts = _cut_points(policies, self.names)
         own = [_field(name, self.declared.get(name, ()), self._cuts.get(name, ())) for name in self.names]
         more = [_field(name, self.declared[name], (), "constraint") for name in self.declared if name not in self.names]
-        self.schema = Schema(tuple(replace(field, missing_as=self.marks) for field in own + more))
+        self.schema = Schema((*own, *more))
         self._features = self.schema.fields[: len(own)]
         self._fields = {field.name: field for field in self.schema.fields}
         self._columns: tuple[Column, ...] = ()
-        if self.marks or any(name in self.declared for name in self.names):
+        if any(name in self.declared for name in self.names):
             self._columns, self.policies = _with_columns(policies, self._features, self._cuts, self.declared)
 
     def read(self, context: Any) -> Context:
@@ -110,7 +106,7 @@ class ContextReader:
         size = 1 + max(map(len, self.declared.values()), default=0)
         columns: dict[str, Values] = {}
         for name, value in context.named.items():
-            field = self._fields.get(name) or _undeclared(name, value, self.marks)
+            field = self._fields.get(name) or _undeclared(name, value)
             if field is not None:
                 one, others = self._one(field, value), [] if field.is_number else list(self.declared.get(name, ()))
                 columns[name] = field.array([one, *others, *[one] * (size - 1 - len(others))])
@@ -169,7 +165,7 @@ class ContextReader:
             elif field.is_number and isinstance(value, str) and as_number(value) is None:
                 fix = _fix_of_text(value, example, may_be_missing=field.missing)
             elif field.texts and isinstance(value, str):
-                fix += f", or declare {shown(value)} too"
+                fix = f"{fix.removesuffix(', or name it as missing')}, or declare {shown(value)} too"
             raise UnfitError(field.name, error.what, fix, "feature") from error
 
 
@@ -184,7 +180,7 @@ def _fix_of_text(text: str, example: str, *, may_be_missing: bool) -> str:
         as_in = f"as in Bandit(..., values={{'{example}': [{shown(text)}, ...]}})"
         return f"convert it, or declare its strings, with [] as its cut points, {as_in}"
     if may_be_missing:
-        return f"give None, or name it as missing, as in Bandit(..., missing=[{shown(text)}])"
+        return "give None"
     return f"give None, and declare that it may be missing, as in Bandit(..., values={{'{example}': [None]}})"
 
 
@@ -201,17 +197,16 @@ def _all_numbers(values: list[Any]) -> bool:
     return bool(-LARGEST <= min(values) <= max(values) <= LARGEST)
 
 
-def _undeclared(name: str, value: Any, marks: tuple[str, ...]) -> Field | None:
+def _undeclared(name: str, value: Any) -> Field | None:
     """Return how constraints read a column that nobody declared: as a number; None where it is none."""
     try:
         known = plain(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    text = isinstance(known, str) and known not in marks
-    return None if text else Field(name, missing=True, role="constraint", missing_as=marks)
+    return None if isinstance(known, str) else Field(name, missing=True, role="constraint")
 
 
-def _checked(declared: Mapping[str, Sequence[Value]] | None, marks: Sequence[str]) -> dict[str, tuple[Value, ...]]:
+def _checked(declared: Mapping[str, Sequence[Value]] | None) -> dict[str, tuple[Value, ...]]:
     if declared is not None and not isinstance(declared, Mapping):
         raise InputError(f"values must map features to the strings that they may hold, got {shown(declared)}")
     found: dict[str, tuple[Value, ...]] = {}
@@ -219,16 +214,10 @@ def _checked(declared: Mapping[str, Sequence[Value]] | None, marks: Sequence[str
         if isinstance(values, str) or not isinstance(values, Iterable) or not list(values):
             raise InputError(f"values['{name}'] must be a list of strings, and None where it may be missing")
         try:
-            known = found[str(name)] = tuple(dict.fromkeys(map(plain, values)))
+            found[str(name)] = tuple(dict.fromkeys(map(plain, values)))
         except (TypeError, ValueError, OverflowError) as error:
             wanted = "give strings, numbers, booleans, or None"
             raise InputError(f"values['{name}'] holds {shown(values)}; {wanted}") from error
-        if both := [value for value in known if value is not None and str(value) in marks]:
-            raise InputError(f"values['{name}'] holds {shown(both[0])}, a mark of missing: it is one of the two")
-    if marks and not any(None in values for values in found.values()):
-        raise InputError(
-            "missing has marks, and no value may be missing: declare where, as in Bandit(..., values={'NAME': [None]})"
-        )
     return found
 
 

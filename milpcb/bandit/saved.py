@@ -183,7 +183,7 @@ class BanditParts:
         self._saving = Lock()
         self._policies, self._settings, self._constraints = policies, settings, constraints
         self._scale = scale
-        self._reader = ContextReader(policies, values, settings["missing"])
+        self._reader = ContextReader(policies, values)
         self._names = made.action_names(policies)
         for constraint in constraints:
             constraint.named(self._names)

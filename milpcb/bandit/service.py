@@ -15,7 +15,6 @@ from milpcb.bandit.scale import Scale
 from milpcb.constraints.binding import listed
 from milpcb.constraints.by_names import NamedConstraint
 from milpcb.core.checks import instance
-from milpcb.data.fields import as_marks
 from milpcb.errors import InputError, shown
 from milpcb.protocols import PolicyClass
 
@@ -47,7 +46,6 @@ class Bandit(BanditAnswers):
         have more than the features for them
     values : of features that hold strings, or may be missing: the strings, and None for missing, as in
         ``{"region": ["north", "south"], "income": [None]}``. Codes, and strings that constraints read, are declared too
-    missing : marks of missing values, as in ``["NA", -999]``, which are read as None, in exports of the policy too
     baseline : what is done today, an action or a policy of milpcb: with probability ``confidence``, at every moment,
         all decisions so far cost at most (1 + ``loss``) times its cost; see milpcb.learners.Conservative
     loss, confidence : those of the baseline
@@ -74,7 +72,6 @@ class Bandit(BanditAnswers):
         keep_log: bool = False,
         constraints: NamedConstraint | Sequence[NamedConstraint] = (),
         values: Mapping[str, Sequence[Any]] | None = None,
-        missing: Sequence[Any] = (),
         baseline: Any = None,
         loss: float = 0.02,
         confidence: float = 0.95,
@@ -96,7 +93,6 @@ class Bandit(BanditAnswers):
             "keep_log": keep_log,
             "baseline": today,
             "groups": listed_groups(groups),
-            "missing": as_marks(missing),
         }
         self._set_up(policies, settings, Scale.of(cost_range, reward_range), values, listed(constraints))
         if contexts is not None:
@@ -157,7 +153,7 @@ class Bandit(BanditAnswers):
         """
         with self.lock:
             policies = made.with_action(self._policies, name)
-            reader = ContextReader(policies, self._reader.declared, self._reader.marks)
+            reader = ContextReader(policies, self._reader.declared)
             names = made.action_names(policies)
             self._rounds = self._rounds.with_actions(reader, names)
             self._policies, self._reader, self._names = policies, reader, names

@@ -245,14 +245,3 @@ class Field:
         where = "" if row is None else f" in row {row}"
         text = "which is text, " if isinstance(value, str) and what.startswith("and its") else ""
         return UnfitError(self.name, f"is {shown(value)}{where}, {text}{what}", fix, row=row)
-
-
-def as_marks(missing: Any) -> list[str]:
-    """Return marks of missing values as they are written; raises InputError on what is no list of marks."""
-    try:
-        listed = [plain(mark) for mark in ([] if isinstance(missing, str) else missing)]
-    except (TypeError, ValueError, OverflowError):
-        listed = [None]
-    if isinstance(missing, str) or any(mark is None or isinstance(mark, bool) for mark in listed):
-        raise InputError(f"missing must be a list of marks, such as ['NA', -999], got {shown(missing)}")
-    return list(dict.fromkeys(mark if isinstance(mark, str) else in_words(mark) for mark in listed))
