@@ -37,10 +37,7 @@ def check_folder(solver: str, reads: Collection[str]) -> None:
 
 @contextmanager
 def one_line(solver: str) -> Iterator[None]:
-    """Turn whatever a vendor raises inside the block, who share no base class, into SolverFailedError, the cause kept.
-
-    Where the licence does not allow what was asked, it is SolverLicenceError.
-    """
+    """Turn whatever a vendor raises inside the block into SolverFailedError, or SolverLicenceError."""
     try:
         yield
     except MilpcbError:

@@ -1,8 +1,7 @@
 """Programs with too many rows to list: violated rows are added as solutions show them, and kept.
 
-The relaxation is tightened first, round by round; where its bound does not prove the best point known, the solver is
-run on the rows found so far with integers, again round by round. Every bound is that of a program with too few
-rows, so it is a lower bound of the full one, and every point returned is that of a policy. All columns are integers.
+The relaxation is tightened first, round by round, then the program with integers. Every bound is that of a program with
+too few rows, so it is a lower bound of the full one, and every point returned is that of a policy.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ from milpcb.types import Floats, Solution, Stop
 
 # More rows per column slow the solver down more than they help: all of them go.
 MOST_ROWS = 4
-# Solvers are off by up to this, relative to what they add up.
+# The error of solvers, relative to the terms that they add up; at the points of policies rows hold to rounding.
 _OFF = 1e-6
-# The rows of the program itself hold to rounding at the points of policies.
 _ROUNDING = 1e-9
 # The largest coefficient that a solver sees is between 2**13 and 2**14: there what solvers take for 0, 1e-7 or 1e-6,
 # and the 1e-5 by which CBC wants an incumbent improved, are below 1e-9 of it.
@@ -66,7 +64,6 @@ class LazySession:
         self._session.close()
 
     def _open(self) -> None:
-        """Open the program itself, without any rows that were found."""
         self._matrix, self._lower, self._upper = np.zeros((0, self._program.n_columns)), np.zeros(0), np.zeros(0)
         self._relaxed = self._engine.open(self._program, relax=True)
         self._session = self._engine.open(self._program)
@@ -102,14 +99,12 @@ class LazySession:
 
 
 def _kept_by(x: Floats, matrix: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Return by how much a point keeps rows, below 0 where it breaks one."""
+    """Return the least slack of a point in each row, below 0 where it breaks one."""
     activity = matrix @ x
     return np.asarray(np.minimum(activity - lower, upper - activity))
 
 
 class _Query:
-    """Knowledge of one objective: a lower bound, and the best point."""
-
     def __init__(self, objective: Floats, gap: float, time_limit: float | None) -> None:
         self.objective, self.gap = objective, gap
         self.value, self.bound = np.inf, -np.inf
@@ -118,16 +113,13 @@ class _Query:
 
     @property
     def left(self) -> float | None:
-        """Seconds that are left."""
         return None if self._end is None else max(0.0, self._end - perf_counter())
 
     @property
     def proved(self) -> bool:
-        """Whether no point is better than the best by more than the gap."""
         return self.value - self.bound <= self.gap
 
     def offer(self, x: Floats) -> None:
-        """Take in the point of a policy."""
         value = float(self.objective @ x)
         if value < self.value:
             self.value, self.best = value, x

@@ -22,7 +22,7 @@ INFINITE = 1e20  # what the vendors call no bound, and no time limit
 
 
 class NativeSolver:
-    """A solver that is a ``package`` of this name; the ``extra`` of milpcb, if there is one, installs it."""
+    """A solver that is a ``package``, which the ``extra`` of milpcb, if there is one, installs."""
 
     package: ClassVar[str]
     can: ClassVar[str] = "LP, MIP, hot start"
@@ -44,7 +44,7 @@ class NativeSolver:
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
-        """Return one line; ``missing`` names the package where it is not installed. Nothing is imported."""
+        """Return one line; ``missing`` names the package where it is not installed."""
         try:
             found, missing = version(cls.package), ""
         except PackageNotFoundError:
@@ -68,9 +68,8 @@ class OneSidedRows(NamedTuple):
 class NativeSession(ABC):
     """One model in a solver's library; the basis (LP) or the incumbent (MIP) of a query starts the next one.
 
-    ``status`` is the solver's table of status codes; ``unclear`` are those that mean "infeasible or unbounded".
-    ``reads`` are the files that the library would take settings from, if they lay in the current folder. ``feasible``:
-    a point at which an LP stops before its end is known to be feasible, or is none.
+    ``status`` maps the solver's codes; ``unclear`` are those that mean "infeasible or unbounded". ``reads`` are files
+    of settings in the current folder. ``feasible``: an LP that stops before its end returns a feasible point or none.
     """
 
     name: str

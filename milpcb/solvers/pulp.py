@@ -73,10 +73,7 @@ class Pulp:
         self._name = argument
 
     def open(self, program: Program, *, relax: bool = False) -> PulpSession:
-        """Build the LpProblem once.
-
-        Not every solver ends an LP at a vertex. Where all vertices are integral, integer columns change nothing else.
-        """
+        """Build the LpProblem once; not every solver ends an LP at a vertex, unless columns are integers."""
         with _quiet():
             return PulpSession(program, self._name, relax=relax and not program.integral)
 
@@ -90,10 +87,7 @@ class Pulp:
 
 
 class PulpSession(NativeSession):
-    """One LpProblem, kept; a query swaps the objective and starts from nothing.
-
-    Optima are proved to the end: some of PuLP's solvers report a reached gap as they report a time limit.
-    """
+    """One LpProblem, kept; a query swaps the objective and starts from nothing, and has no gap."""
 
     # PuLP calls COPT's "infeasible or unbounded" infeasible.
     status, unclear, feasible = STATUS, frozenset(code for code in STATUS if STATUS[code] is Stop.INFEASIBLE), True
@@ -126,7 +120,7 @@ class PulpSession(NativeSession):
         self._problem.setObjective(pulp.LpAffineExpression([*terms, (self._one, 1.0)]))
 
     def _start(self, x: Floats) -> None:
-        """Solvers get no point to begin at."""
+        """Begin at no point."""
 
     def _run(self) -> tuple[int, int]:
         """Write the problem, run the solver, read it back; CBC calls "infeasible" what the clock stopped early."""
@@ -139,7 +133,7 @@ class PulpSession(NativeSession):
         return OUT_OF_TIME if self._time_limit is not None and code in self.unclear else code
 
     def _point(self) -> Floats | None:
-        """Return the values read back; None where they are none, as where CBC, stopped inside an LP, has no point."""
+        """Return the values read back; None where CBC, stopped inside an LP, has no point."""
         if self._problem.sol_status not in {pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible}:
             return None
         x = np.array([float(variable.varValue or 0.0) for variable in self._x])
@@ -172,7 +166,6 @@ class PulpSession(NativeSession):
             self._problem += row <= upper, f"r{r}_upper"
 
     def _holds(self, x: Floats) -> bool:
-        """Return whether the values read back are a point, up to the digits solvers write to files."""
         off = np.abs(x - np.rint(x))[self._program.integer] if self._mip else np.zeros(0)
         return self._program.keeps(x, DIGITS) and bool((off <= DIGITS).all())
 
@@ -203,7 +196,6 @@ def _solver(name: str, **options: Any) -> Any:
 
 @cache
 def _accepted(name: str) -> frozenset[str]:
-    """Return the constructor options of a PuLP solver; they differ from solver to solver."""
     return frozenset(inspect.signature(type(_solver(name)).__init__).parameters)
 
 

@@ -98,14 +98,9 @@ class Scip(NativeSolver):
     package, extra, session = "pyscipopt", "scip", ScipSession
 
     def open(self, program: Program, *, relax: bool = False) -> ScipSession:
-        """Build the model once.
-
-        SCIP may end an LP inside a face. Where all vertices are integral, integer columns make it a vertex and change
-        nothing else.
-        """
+        """Build the model once; SCIP may end an LP inside a face, unless columns are integers."""
         return ScipSession(program, mip=not relax or program.integral)
 
 
 def _finite(bound: float) -> float | None:
-    """Return None for no bound, as PySCIPOpt takes it."""
     return bound if np.isfinite(bound) else None

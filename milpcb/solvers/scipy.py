@@ -19,11 +19,7 @@ STATUS = {
 
 
 class ScipySession(NativeSession):
-    """One program; every query starts from nothing.
-
-    An LP is solved by HiGHS's simplex method, so its solution is a vertex. scipy has no absolute gap: optima are
-    proved to the end.
-    """
+    """One program; every query starts from nothing, and has no gap. LPs end at a vertex."""
 
     name, status, unclear, feasible = "scipy", STATUS, frozenset({4}), True
 
@@ -45,7 +41,7 @@ class ScipySession(NativeSession):
         self._objective = objective
 
     def _start(self, x: Floats) -> None:
-        """Scipy takes no point to begin at."""
+        """Begin at no point."""
 
     def _run(self) -> int:
         from scipy.optimize import Bounds, LinearConstraint, milp
