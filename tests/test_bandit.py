@@ -40,16 +40,6 @@ def alike(first: Decision, second: Decision) -> bool:
     return replace(first, id="", seal="") == replace(second, id="", seal="")
 
 
-def play(bandit: Bandit, rounds: int, seed: int = 0) -> list[Decision]:
-    """Play on random contexts, learning each decision at once."""
-    draws, made = np.random.default_rng(seed), []
-    for _ in range(rounds):
-        context = BITS[draws.integers(8)]
-        made.append(bandit.act(context))
-        bandit.learn(made[-1], cost=cost_of(context, int(made[-1].action)))
-    return made
-
-
 # ------------------------------------------------------------------- play
 
 

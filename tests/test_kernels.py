@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import stat
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -136,22 +135,6 @@ def test_the_notice_is_ours_and_once(notice: Notice, capsys: pytest.CaptureFixtu
     for dispatcher in ours:
         notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
     assert capsys.readouterr().err == f"{kernels.KEPT}\n"
-
-
-def test_the_notice_survives_a_closed_standard_error(monkeypatch: pytest.MonkeyPatch, notice: Notice) -> None:
-    """Under pythonw and in some services there is no standard error; the search answers all the same."""
-    dispatcher = kernels.compiled()(lambda x: x)
-    monkeypatch.setattr(sys, "stderr", None)
-    notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
-
-
-def test_flags_reach_the_compiler_and_inner_calls_work() -> None:
-    """A compiled function calls another one, and keeps its flags."""
-    inner = kernels.compiled({"nnan", "nsz"})(lambda x: x + 1.0)
-    outer = kernels.compiled()(lambda x: 2.0 * inner(x))
-    assert outer(1.0) == 4.0
-    assert inner.targetoptions["fastmath"] == {"nnan", "nsz"}
-    assert not outer.targetoptions["fastmath"]
 
 
 def test_a_loop_that_keeps_a_minimum_becomes_vectors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,12 +153,6 @@ def test_the_command_line_says_so_in_one_line(without: dict[str, Ended]) -> None
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n" * 4, line * 4)
 
 
-def test_a_broken_import_of_our_own_is_not_hidden() -> None:
-    """Only the packages of the extra are taken for absent; another missing module stays what it is."""
-    with pytest.raises(ModuleNotFoundError, match="no_such_module"), extras.needs("studies", "this"):
-        import no_such_module  # type: ignore[import-not-found] # noqa: F401 - it is not there
-
-
 def test_the_entry_runs_the_command_line(forks: Any, tmp_path: Path) -> None:
     """``python -m milpcb`` is the command."""
     program = "import runpy, sys; sys.argv[1:] = ['--help']; runpy.run_module('milpcb', run_name='__main__')"

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from contextlib import nullcontext
 from threading import Event
-from unittest.mock import Mock
 
 import pytest
 
 from milpcb.core import long_search
-from milpcb.core.long_search import FIRST, LongSearch, interrupts_end_everything, repeated, waiting
+from milpcb.core.long_search import FIRST, LongSearch, interrupts_end_everything, waiting
 
 
 class Clock:
@@ -101,16 +100,6 @@ def test_a_line_comes_while_a_body_is_waited_for(monkeypatch: pytest.MonkeyPatch
     with waiting("a query to solver highs"):
         assert written.wait(60.0)
     assert lines[0] == "milpcb: a query to solver highs, 0 s"
-
-
-def test_lines_become_ever_fewer() -> None:
-    """The first after two seconds, the second ten later, and then twice as long each time."""
-    waits, lines = list[float](), list[int]()
-    over = Mock(wait=lambda pause: waits.append(pause) or len(waits) > 3)
-    with repeated(lambda: lines.append(len(lines)), over):
-        pass
-    assert waits == [2.0, 10.0, 20.0, 40.0]
-    assert lines == [0, 1, 2]
 
 
 def test_a_time_limit_ends_the_body_at_the_next_look() -> None:

@@ -90,17 +90,6 @@ def test_every_learner_states_what_holds_of_the_policies_with_replacement(
             assert paid - totals.min() <= one.certificate(confidence=0.99)
 
 
-def test_all_actions_available_is_the_same_play() -> None:
-    """Bit for bit; only what is missing changes anything."""
-    plain, listed = bandit(seed=4), bandit(seed=4)
-    for t in range(60):
-        one, other = plain.act([float(t % 2)]), listed.act([float(t % 2)], available=[2, 1, 0])
-        assert (one.action, one.probabilities) == (other.action, other.probabilities)
-        plain.learn(one, cost=0.25 * one.action)
-        listed.learn(other, cost=0.25 * other.action)
-    assert plain.certificate() == listed.certificate()
-
-
 @pytest.mark.parametrize("listed", [["c", "a"], ("a", "c"), {"c", "a"}, ["a", "c", "a"]], ids=range(4))
 def test_the_actions_of_a_list_are_available(listed: Any) -> None:
     """By name, in any order; the other one has no chance."""

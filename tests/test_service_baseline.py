@@ -10,7 +10,7 @@ import pytest
 from milpcb import Bandit, Decision, never, share_at_most
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.learners import Conservative
-from policies import DecisionTrees, ThresholdRules, from_json
+from policies import DecisionTrees, from_json
 from tests.inside import learner_of, open_decisions, state_of
 from tests.refused import refused
 
@@ -61,14 +61,6 @@ def test_a_saved_bandit_keeps_its_promise_and_goes_on_alike(baseline: Any, tmp_p
     assert learner.played == 784
     assert 0 < learner.rounds_of_baseline < 800
     assert learner.ledger.cost <= 1.2 * learner.floor + 1
-
-
-def test_what_it_plays_alone_is_the_baseline_at_the_context() -> None:
-    """At the beginning nothing can be risked: each decision is that of the baseline's own cut point."""
-    bandit = Bandit(TREES, seed=2, values={"region": ["north"]}, baseline=today())
-    for age in (18, 44, 45, 46, 59, 79):
-        decision = bandit.act({"age": age, "region": "north"})
-        assert (decision.action, decision.probability) == ("call" if age <= 45 else "wait", 1.0)
 
 
 @pytest.mark.parametrize("contexts", [None, [[20, "north"], [50, "south"], [70, "north"]]], ids=["arriving", "known"])
@@ -131,16 +123,6 @@ def test_a_learnt_rule_decides_by_its_own_tests(more: dict[str, Any], tmp_path: 
             assert (decision.action, decision.probability) == ("call" if age > 45 else "letter", 1.0)
 
 
-def test_a_rule_on_numbers_alone_is_placed_by_name() -> None:
-    """Neither the class nor the rule has strings; the rule has one feature more, in front."""
-    names = {"feature_names": ["visits", "age"], "action_names": ["letter", "call"]}
-    rule = ThresholdRules(2, max_cuts=1, thresholds=[[], [45]], **names).on(np.array([[0, 20], [0, 60.0]]))
-    chosen = rule.search().minimise(np.array([[0.0, 1], [1, 0]]))[1]
-    ages = DecisionTrees(2, depth=1, thresholds=[[30]], feature_names=["age"], action_names=["letter", "call"])
-    bandit = Bandit(ages, seed=0, baseline=chosen)
-    assert [bandit.act([age]).action for age in (40, 50)] == ["letter", "call"]
-
-
 def test_rewards_from_0_to_1_need_no_range(tmp_path: Path) -> None:
     """The reward r is the cost 1 - r, also after a save; the statement speaks of what was earned."""
     bandit = Bandit(LETTERS, seed=0, values=VALUES, keep_log=True)
@@ -151,9 +133,3 @@ def test_rewards_from_0_to_1_need_no_range(tmp_path: Path) -> None:
         bandit = Bandit.load(tmp_path / "b.json")
     assert [entry[2] for entry in state_of(bandit)["log"]] == [0.0, 1.0]
     assert "2 decisions earned 1 in all, 0.5 each" in bandit.statement()
-
-
-def test_a_bandit_prints_its_baseline_by_name() -> None:
-    """An action by its name, a policy by its class."""
-    assert "baseline = 'call'" in repr(Bandit(LETTERS, values=VALUES, baseline="call"))
-    assert "baseline = DecisionTree" in repr(Bandit(LETTERS, values=VALUES, baseline=learnt()))

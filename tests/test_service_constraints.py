@@ -134,18 +134,6 @@ def test_constraints_on_known_contexts_are_those_of_the_oracle() -> None:
         assert one.certificate() <= one.bound()
 
 
-def test_known_contexts_may_be_mappings_with_more_than_the_features() -> None:
-    """Constraints read them by name, as they do where contexts arrive; they read the names as values once."""
-    shown = [(16, "n", 0), (40, "s", 1), (70, "s", 0)]
-    people = [{"age": age, "region": region, "ill": ill} for age, region, ill in shown]
-    trees = DecisionTrees(
-        2, depth=1, thresholds=[[17, 60], []], feature_names=["age", "region"], action_names=["call", "write"]
-    )
-    rules = [milpcb.never("write", "age <= 17"), milpcb.never("call", 'region = "s"'), milpcb.never("write", "ill > 2")]
-    bandit = Bandit(trees, contexts=people, values={"region": ["n", "s"]}, constraints=rules)
-    assert [bandit.act(person).action for person in people] == ["call", "write", "write"]
-
-
 def test_constraints_that_nobody_keeps_are_named_and_no_decision_is_made() -> None:
     """The bandit goes on with the next context."""
     rules = [milpcb.never("call", "age > 60"), milpcb.never("write", "age > 60"), milpcb.never("wait", "age > 60")]
@@ -156,22 +144,6 @@ def test_constraints_that_nobody_keeps_are_named_and_no_decision_is_made() -> No
     bandit.learn(first, cost=1.0)
     bandit.learn(bandit.act([45, 0]), cost=1.0)
     assert bandit.certificate() >= 0
-
-
-def test_a_bandit_goes_on_from_a_file_after_a_context_that_nobody_may_decide(tmp_path: Path) -> None:
-    """The file has the constraints that hold, not those that could not be held."""
-    rules = [milpcb.share_at_most("call", 0.4), milpcb.never("write", "age > 60"), milpcb.never("wait", "age > 60")]
-    bandit = Bandit(TREES, seed=3, constraints=rules)
-    played_before = bandit.act([20, 0])
-    with pytest.raises(InfeasibleError):
-        bandit.act([70, 0])
-    bandit.save(tmp_path / "bandit.json")
-    again = Bandit.load(tmp_path / "bandit.json")
-    assert [again.act([45, 0]).probabilities, *[again.act([20, 1]).probabilities for _ in range(3)]] == [
-        bandit.act([45, 0]).probabilities,
-        *[bandit.act([20, 1]).probabilities for _ in range(3)],
-    ]
-    again.learn(played_before, cost=1.0)
 
 
 def test_a_decision_that_cannot_be_made_counts_in_no_constraint() -> None:

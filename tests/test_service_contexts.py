@@ -10,7 +10,6 @@ import pytest
 
 from milpcb import Bandit
 from policies import DecisionTrees
-from tests.inside import learner_of
 from tests.refused import refused
 
 NUMBERS = DecisionTrees(2, 1, thresholds=[[30], [5]], feature_names=["age", "visits"], action_names=["call", "wait"])
@@ -80,24 +79,6 @@ def test_contexts_with_texts_may_be_known() -> None:
 
 
 # ------------------------------------------------------------------- bounds
-
-
-def test_bound_and_guarantee_are_those_of_the_learner() -> None:
-    """No path has a certificate above the bound."""
-    bandit = Bandit(NUMBERS, horizon=100, rate="certified")
-    for _ in range(50):
-        bandit.learn(bandit.act([20, 1]), cost=0.5)
-    assert bandit.certificate() <= bandit.bound() == learner_of(bandit).bound()
-    assert bandit.guarantee() == learner_of(bandit).guarantee() < np.inf
-    assert Bandit(NUMBERS, "uniform").guarantee() == np.inf
-
-
-def test_doubling_can_be_asked() -> None:
-    """The option that names the learner inside is not called as the bandit's own is."""
-    bandit = Bandit(NUMBERS, "doubling", inner="exp4", first=3, contexts=[[20, 1], [40, 9]])
-    for _ in range(10):
-        bandit.learn(bandit.act([20, 1]), cost=0.5)
-    assert learner_of(bandit).played == 10
 
 
 def test_an_empty_string_is_missing_unless_it_was_declared() -> None:

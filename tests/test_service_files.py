@@ -5,7 +5,6 @@ import json
 import os
 import pickle
 import signal
-import stat
 import subprocess
 import sys
 from datetime import timedelta
@@ -103,22 +102,6 @@ def test_only_a_plain_file_is_replaced(tmp_path: Path, kind: str) -> None:
     assert other.exists() == (kind == "link")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there are neither links nor modes here")
-def test_a_save_writes_through_no_link_and_obeys_the_umask(tmp_path: Path) -> None:
-    """A link where a temporary file was is left alone; 077 means private."""
-    path, other = tmp_path / "bandit.json", tmp_path / "other"
-    other.write_text("mine")
-    (tmp_path / "bandit.json.part").symlink_to(other)
-    old = os.umask(0o077)
-    try:
-        played().save(path)
-    finally:
-        os.umask(old)
-    assert other.read_text() == "mine"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["bandit.json", "bandit.json.part", "other"]
-
-
 def test_a_file_that_load_would_refuse_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The old one stays; once what is lost is given up there is room again."""
     bandit, path = played(), tmp_path / "bandit.json"
@@ -190,16 +173,6 @@ def test_a_copy_goes_on_as_the_bandit_would(made: Any) -> None:
     first, second = bandit.act([0, 0]), other.act([0, 0])
     assert (first.action, first.probabilities) == (second.action, second.probabilities)
     assert first.id != second.id
-
-
-def test_a_class_of_your_own_is_copied_too() -> None:
-    """A copy takes the class itself, where a file cannot."""
-    bandit = Bandit(Own(2, 1, thresholds=[[0.5]]))
-    assert copy.deepcopy(bandit).act([0]).probabilities == (0.5, 0.5)
-
-
-class Own(DecisionTrees):
-    """A class that no registry knows."""
 
 
 def test_options_that_no_file_can_hold_are_named(tmp_path: Path) -> None:

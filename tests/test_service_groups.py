@@ -91,17 +91,6 @@ def test_the_chance_of_an_error_is_shared_by_all_statements_on_all_groups() -> N
     assert tuple(found.rates["x"]) == rate.within(0.1 / 8)
 
 
-def test_rewards_are_shown_as_rewards() -> None:
-    """Means of rewards in their range; the lower end is the lower one."""
-    bandit = milpcb.Bandit(TREES, seed=0, values={"region": ["north"]}, groups="region = north", reward_range=(0, 10))
-    for _ in range(50):
-        made = bandit.act({"age": 20, "region": "north"})
-        bandit.learn(made, reward=8)
-    (group,) = bandit.by_group()
-    assert group.outcome.value == pytest.approx(8)
-    assert group.outcome.lower < 8 < group.outcome.upper
-
-
 def test_the_interval_of_a_running_mean() -> None:
     """Its factor's mean is at most 1, for numbers of two or three values; it holds in all runs, and is narrow."""
     for stake in STAKES:

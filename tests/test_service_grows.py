@@ -1,6 +1,5 @@
 """A service that changes: an action is added, or it begins with what a log shows; what is certain stays so."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ from milpcb.ledger import Ledger
 from milpcb.offline import read_log
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees
-from tests.inside import state_of
-from tests.refused import refused
 
 NAMES = ["call", "write", "wait"]
 PATTERNS = np.array([[0.0, 0.0], [1, 0], [0, 1], [1, 1]])
@@ -117,15 +114,6 @@ def test_actions_without_names_are_counted_on() -> None:
     assert bandit.act([0], available=[1, 3]).probabilities == (0, 0.75, 0, 0.25)
 
 
-def test_a_refused_action_changes_nothing() -> None:
-    """The bandit goes on as it was."""
-    bandit = Bandit(TREES, "epsilon_greedy", seed=1)
-    before = json.dumps(state_of(bandit)["learner"])
-    refused(lambda: bandit.add_action("wait"))
-    assert json.dumps(state_of(bandit)["learner"]) == before
-    assert bandit.act(PATTERNS[0]).probabilities == (0.5, 0.5)
-
-
 def test_a_stake_that_was_not_bet_has_proved_nothing() -> None:
     """The others keep what they proved, at the first action and at those that stand for it."""
     before, after = Ledger((0.1, 0.2)), Ledger((0.2, 0.3))
@@ -170,15 +158,6 @@ def test_a_bandit_begins_with_the_rounds_of_a_log(rewards: bool, tmp_path: Path)
     assert bandit.certificate() == pytest.approx(plain.certificate(2))
     assert bandit.certificate() <= bandit.bound()
     assert bandit.guarantee() == np.inf
-
-
-def test_constraints_on_known_contexts_do_not_read_a_log() -> None:
-    """It need not have the columns that only they read."""
-    people = pl.DataFrame(PATTERNS, schema=["young", "member"]).with_columns(price=pl.Series([1.0, 2.0, 3.0, 4.0]))
-    log, plain = logged()
-    rule = milpcb.mean_at_most({"call": "price"}, 9.0)
-    bandit = Bandit.from_log(TREES, log, contexts=people, constraints=rule)
-    assert bandit.certificate() == pytest.approx(plain.certificate(2))
 
 
 def test_chances_of_what_was_done_are_enough() -> None:

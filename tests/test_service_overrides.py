@@ -10,7 +10,6 @@ import pytest
 
 import milpcb
 from milpcb import open_oracle
-from milpcb.errors import UnknownNameError
 from milpcb.learners import Conservative, Uniform
 from milpcb.policies import DecisionTrees, FiniteClass
 from tests.inside import learner_of, state_of
@@ -102,21 +101,6 @@ def test_a_promise_grows_by_what_a_person_changes() -> None:
     assert (learner.unknown, learner.at_limit) == (1, True)
 
 
-def test_mistakes_end_in_one_line() -> None:
-    """No action, no decision to override, nobody, twice."""
-    bandit = milpcb.Bandit(TREES, seed=0)
-    made = bandit.act([0])
-    other = "write" if made.action == "call" else "call"
-    refused(lambda: bandit.override(made, "visit", by="AB"), "visit", error=UnknownNameError)
-    refused(lambda: bandit.override(made, made.action, by="AB"), "nothing is overridden")
-    refused(lambda: bandit.override(made, other, by=" "), "by must be text")
-    refused(lambda: bandit.override(made, other, by="AB", reason=3), "reason must be text")  # type: ignore[arg-type]
-    bandit.override(made, other, by="AB")
-    once = state_of(bandit)
-    refused(lambda: bandit.override(made, other, by="AB"), "already")
-    assert state_of(bandit) == once
-
-
 # ------------------------------------------------------------------- costs that never come
 
 
@@ -143,20 +127,6 @@ def test_a_bandit_goes_on_after_a_decision_is_given_up(learner: str, way: str) -
         refused(again, "it was learnt already, or given up")
     bandit.learn(bandit.act([0]), cost=0.25)
     assert (learner_of(bandit).played, learner_of(bandit).ledger.cost) == (2, 0.75)
-
-
-def test_the_file_does_not_grow_with_what_is_given_up(tmp_path: Path) -> None:
-    """It is as large as before a thousand outcomes that never came, but for what their count takes."""
-    bandit = milpcb.Bandit(UNNAMED)
-    bandit.learn(bandit.act([0]), cost=1.0)
-    sizes = []
-    for _ in range(2):
-        bandit.save(tmp_path / "b.json")
-        sizes.append((tmp_path / "b.json").stat().st_size)
-        for _ in range(1000):
-            bandit.act([0])
-        assert bandit.give_up(older_than=timedelta(0)) == 1000
-    assert sizes[1] < sizes[0] + 100
 
 
 def test_those_longer_ago_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

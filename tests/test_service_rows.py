@@ -15,7 +15,7 @@ import pytest
 from milpcb import Bandit, always, never
 from milpcb.errors import InputError
 from policies import DecisionTrees
-from tests.inside import open_decisions, state_of
+from tests.inside import state_of
 from tests.refused import refused
 
 AGES = DecisionTrees(2, depth=1, thresholds=[[45], [5]], feature_names=["age", "visits"])
@@ -50,17 +50,6 @@ def test_every_declared_string_is_tested_against_all_others(declared: list[Any],
     bandit = taught("region", declared, ["north", "south", "east"] * 60, special)
     policy: Any = bandit.policy()
     assert str(policy) == f"if region = {special}:\n    play b\nelse:\n    play a"
-
-
-def test_the_order_of_declared_strings_means_nothing() -> None:
-    """Four of them: each alone, and every two, against the rest, whatever the order."""
-    names = ["d", "b", "a", "c"]
-    found = [Bandit(trees("x"), values={"x": order})._reader._columns for order in (names, sorted(names))]
-    assert found[0] == found[1]
-    assert {column.values for column in found[0]} == {
-        *((name,) for name in names),
-        *((one, two) for one in sorted(names) for two in sorted(names) if one < two),
-    }
 
 
 @pytest.mark.parametrize(
@@ -141,13 +130,6 @@ def test_a_row_that_carries_names_goes_by_name(row: Any) -> None:
     assert Bandit(AGES).act(row).context == (20, 50)
 
 
-def test_columns_that_are_called_by_digits() -> None:
-    """A class with features "0" and "1" reads columns that are numbers, in any order."""
-    digits = DecisionTrees(2, depth=1, thresholds=[[45], [5]], feature_names=["0", "1"])
-    for frame in (pd.DataFrame([[20, 50]]), pd.DataFrame([[50, 20]], columns=[1, 0])):
-        assert Bandit(digits).act(frame).context == (20, 50)
-
-
 def test_constraints_read_by_the_same_schema() -> None:
     """A column that only a guard-rail reads is declared, or a number; text that spells a number is converted."""
     rail = always(1, where='store = "12"')
@@ -158,16 +140,6 @@ def test_constraints_read_by_the_same_schema() -> None:
     refused(lambda: bandit.act(person), "feature 'store' is 12, and its values are strings")
     other = Bandit(AGES, constraints=[never(1, where="weight <= 17")])
     refused(lambda: other.act(person), "'weight' is '16', which is text, not a number: convert it")
-
-
-def test_a_joined_row_with_two_columns_of_one_name_is_refused() -> None:
-    """A database answers for the first of them, and means neither."""
-    base = sqlite3.connect(":memory:")
-    base.row_factory = sqlite3.Row
-    row = base.execute("SELECT 20 AS age, 60 AS age, 3 AS visits").fetchone()
-    bandit = Bandit(AGES)
-    refused(lambda: bandit.act(row), "the row has several values named 'age'")
-    assert len(open_decisions(bandit)) == 0
 
 
 # ------------------------------------------------------------------- costs and decisions

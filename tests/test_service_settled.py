@@ -52,16 +52,6 @@ def test_a_bandit_ends_when_its_log_does(learner: str, tmp_path: Path) -> None:
     assert bandit.settled(0.001).rivals
 
 
-def test_floors_are_those_before_each_decision() -> None:
-    """Epsilon-greedy's is e_t / K, which falls; it is the least chance of every decision."""
-    bandit = played("epsilon_greedy", 60)
-    floors = np.array([line[4] for line in state_of(bandit)["log"]])
-    least = np.array([min(line[3]) for line in state_of(bandit)["log"]])
-    assert np.allclose(floors, least)
-    assert floors[0] == 0.5
-    assert floors[-1] < 0.5
-
-
 def test_what_cannot_be_known_is_refused_in_one_line() -> None:
     """Learners without a floor, no log, constraints, actions that are not always there, an eps that is none."""
     short = Bandit(TREES, "uniform", values=VALUES)

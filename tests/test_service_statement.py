@@ -1,7 +1,7 @@
 """The sentences in which a bandit states what it cost: numbers as they are, for costs and rewards, with a baseline."""
 
 import re
-from math import ceil, floor
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -162,29 +162,3 @@ def test_a_statement_says_what_stands_for_a_new_action_and_what_came_from_a_log(
         "The log that it began with has 2 decisions of these.",
         "Before 'visit' came, policies that name it are taken to play the first action instead.",
     ]
-
-
-def test_one_decision_is_no_decisions() -> None:
-    """Counts of one have a noun of one."""
-    bandit = served(1)
-    bandit.act([20])
-    bandit.give_up(bandit.act([20]))
-    first, unknown, *others = bandit.statement().splitlines()
-    assert first == "1 decision cost 1."
-    assert "would have cost on it: nothing" in unknown
-    assert "1 more decision is not known yet" in others[0]
-    assert "1 more decision will never be known" in others[1]
-    bandit.learn(bandit.act([20]), cost=0.5)
-    assert "Since the last statement 1 more decision cost 0." in bandit.statement()
-
-
-@pytest.mark.parametrize("options", [{}, {"reward_range": (0, 10)}], ids=["costs", "rewards"])
-def test_the_baseline_has_sentences_of_its_own(options: dict[str, Any]) -> None:
-    """The promise, what the baseline would have cost at least, and how often it decided alone."""
-    bandit = served(200, baseline="write", loss=0.1, confidence=0.8, **options)
-    learner: Any = learner_of(bandit)
-    promise, known = bandit.statement().splitlines()[2:4]
-    assert promise.startswith("With 80 % confidence all decisions so far, at every moment, cost at most 10 % more than")
-    assert promise.endswith("would have (of costs from 0 to 1)." if options else "would have.")
-    alone = f"the baseline alone made {learner.rounds_of_baseline} of all 200 decisions."
-    assert known == f"It would have cost at least {floor(learner.floor)}, and 150 was paid; {alone}"

@@ -22,8 +22,6 @@ from milpcb.errors import InputError, SolverFailedError, SolverLicenceError, Sol
 from milpcb.plugins import registry
 from milpcb.program import Program, ProgramBuilder
 from milpcb.solvers import describe_all, load_solver
-from milpcb.solvers.guards import one_line
-from milpcb.solvers.scip import Scip
 from milpcb.testing.solvers import known_problems
 from milpcb.types import Floats, Stop
 from policies import DecisionTrees
@@ -62,19 +60,6 @@ def test_every_query_gets_the_time_limit_anew(solver: str) -> None:
         assert solution.bound < solution.objective
         assert perf_counter() - start > 0.15
         objective = np.roll(objective, 1)
-
-
-def test_a_simplex_query_after_many_is_not_out_of_time() -> None:
-    """HiGHS's clock of an LP session runs on: a query's limit is set from where the clock stands."""
-    program, objective = hard_program()
-    session = load_solver("highs").open(program, relax=True)
-    highs = session._highs
-    for _ in range(2):
-        objective, before = np.roll(objective, 1), highs.getRunTime()
-        assert session.solve(objective, time_limit=600.0).stop is Stop.OPTIMAL
-        _, limit = highs.getOptionValue("time_limit")
-        assert before + 600.0 <= limit < highs.getRunTime() + 600.0
-    assert before > 0.0
 
 
 @pytest.mark.parametrize(
@@ -121,16 +106,6 @@ def test_a_solver_process_that_ends_badly_is_one_line(fate: str, monkeypatch: py
     assert oracle.value(costs) == right
 
 
-@pytest.mark.parametrize(("solver", "threads"), [("PULP_CBC_CMD", None), ("HiGHS", 1)])
-def test_every_solver_works_in_one_thread(monkeypatch: pytest.MonkeyPatch, solver: str, threads: int | None) -> None:
-    """CBC is not asked to: it would start a second thread, and the two now and then wait ten seconds for each other."""
-    asked: list[dict[str, object]] = []
-    real = pulp.getSolver
-    monkeypatch.setattr(pulp, "getSolver", lambda name, **options: asked.append(options) or real(name, **options))
-    assert load_solver(f"pulp:{solver}").open(KNAPSACK.program).solve(KNAPSACK.objective).stop is Stop.OPTIMAL
-    assert asked[-1].get("threads") == threads
-
-
 @pytest.mark.parametrize("left", [0, 1, 2, 3])
 def test_a_truncated_answer_is_no_answer(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
     """Of an output file cut short after a few lines no value is made up."""
@@ -149,30 +124,6 @@ def test_a_truncated_answer_is_no_answer(monkeypatch: pytest.MonkeyPatch, left: 
     monkeypatch.setattr(COIN_CMD, "readsol_MPS", cut_short)
     session = load_solver("pulp:PULP_CBC_CMD").open(b.build())
     refused(lambda: session.solve(np.ones(4)), error=SolverFailedError)
-
-
-def test_an_exception_inside_scip_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PySCIPOpt raises Exception itself; the user gets SolverFailedError with its text."""
-    needs("scip")
-
-    class Broken:
-        def __getattr__(self, name: str) -> object:
-            raise Exception("SCIP: error in\n LP solver!")  # noqa: TRY002 - what PySCIPOpt raises
-
-    session = Scip().open(KNAPSACK.program)
-    with monkeypatch.context() as patch:
-        patch.setattr(session, "_model", Broken())
-        line = "scip ended without an answer: Exception: SCIP: error in LP solver!"
-        refused(lambda: session.solve(KNAPSACK.objective), line, error=SolverFailedError)
-    assert session.solve(KNAPSACK.objective).objective == pytest.approx(KNAPSACK.optimum)
-
-
-def test_ctrl_c_is_not_a_solvers_failure() -> None:
-    """An interrupt goes through as it is, and so does an error that is one line already."""
-    with pytest.raises(KeyboardInterrupt), one_line("highs"):
-        raise KeyboardInterrupt
-    with pytest.raises(InputError, match="as it is"), one_line("highs"):
-        raise InputError("as it is")
 
 
 # ------------------------------------------------------------------- status tables
@@ -309,13 +260,6 @@ def test_without_its_package_the_pip_line_is_given(solver: str, package: str, mo
     (info,) = registry.load("solver", solver).describe()
     assert (info.missing, info.extra) == (f"needs {package}", solver)
     refused(lambda: load_solver(solver), f"needs {package}: pip install '.[{solver}]'", error=SolverMissingError)
-
-
-def test_every_solver_is_described_once() -> None:
-    """The list of solvers has every registered family, and no name twice."""
-    names = [info.name for info in describe_all()]
-    assert len(names) == len(set(names))
-    assert {"highs", "scipy", *PACKAGES, *(f"pulp:{name}" for name in pulp.listSolvers())} == set(names)
 
 
 def test_highs_is_asked_again_where_its_bound_is_further_off_than_the_gap() -> None:

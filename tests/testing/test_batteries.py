@@ -129,20 +129,6 @@ def test_every_exception_is_of_a_check(name):
     assert UNMET[name] <= {check.id for check in checks} | {law(check) for check in checks}
 
 
-def test_the_table_is_exact_both_ways():
-    """A law that is not followed fails where the table does not say so, and so does one listed there that holds."""
-
-    def lost():
-        raise testing.Unmet("no terms")
-
-    with pytest.raises(pytest.fail.Exception, match="must not be skipped: no terms"):
-        run("decision_trees", testing.Check("depth 1, binary: terms", lost))
-    with pytest.raises(AssertionError, match="take it off the table"):
-        run("halfspaces", testing.Check("square: terms", lambda: None))
-    with pytest.raises(pytest.skip.Exception):
-        run("halfspaces", testing.Check("square: terms", lost))
-
-
 @pytest.mark.parametrize("check", testing.battery("solver", "highs"), ids=str)
 def test_the_default_solver(check):
     """It keeps the promises of a solver; of all solvers this is the one that quick tests check."""
@@ -175,11 +161,6 @@ def test_a_made_environment_is_an_entry(tmp_path):
     assert testing.run_all("environment", Replay(*paths)) == []
     assert testing.run_all("environment", Planted(n_actions=2, n_contexts=5)) == []
     refused(lambda: testing.battery("environment", "replay"), "hand over a made one")
-
-
-def test_the_solvers_of_the_core_run_here():
-    """No solver that comes with the package is missing."""
-    assert {info.name for info in describe_all() if not info.missing} >= MUST_RUN
 
 
 # ------------------------------------------------------------------- the entry points
@@ -219,10 +200,3 @@ def test_a_class_that_cannot_be_made_by_itself_needs_instances(monkeypatch):
     pair = FiniteClass([[0, 1], [1, 0]], 2)
     monkeypatch.setattr(FiniteClass, "small", lambda: {"pair": (pair, np.eye(2))}, raising=False)
     assert [(instance.name, instance.policies) for instance in instances("finite_class")] == [("pair", pair)]
-
-
-@pytest.mark.parametrize("name", ["decision_trees", "threshold_rules"])
-def test_a_class_made_by_its_number_of_actions_needs_nothing(monkeypatch, name):
-    """Without instances of its own a class is tried on the common contexts."""
-    monkeypatch.delitem(BUILTIN, name)
-    assert [instance.policies.n_actions for instance in instances(name)] == [2, 3]
