@@ -110,7 +110,7 @@ def test_a_file_that_load_would_refuse_is_not_written(tmp_path: Path, monkeypatc
     monkeypatch.setattr("milpcb.core.gate.MOST_BYTES", len(before) + 1000)
     for _ in range(10):
         bandit.act([0, 0])
-    refused(lambda: bandit.save(path), "and load reads at most ", "; give up decisions")
+    refused(lambda: bandit.save(path), "load reads at most ", "; give up decisions")
     assert path.read_bytes() == before
     bandit.give_up(older_than=timedelta(0))
     bandit.save(path)

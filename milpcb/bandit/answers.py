@@ -126,10 +126,7 @@ class BanditAnswers(BanditParts):
             reader, width = self._reader, self._scale.unit
         floor = np.array([line[4] for line in lines])
         if not floor.any():
-            raise InputError(
-                "settled needs a learner that gives every action a chance on every context, known beforehand: "
-                "'uniform', 'epsilon_greedy', 'bistro_plus' or 'guarded'"
-            )
+            raise InputError("settled needs a learner that gives every action a chance, such as 'uniform' or 'guarded'")
         if any(min(chances) < least * (1 - ROUNDING) for *_, chances, least in lines):
             raise InputError("settled is for decisions in which all actions were available")
         contexts = np.array([np.ravel(reader.read_row(line[0]).numbers) for line in lines])

@@ -66,9 +66,7 @@ class ContextReader:
         """Return one context: numbers (d,), a row that carries names, or a table of one row; raises InputError."""
         rows = [_constant(context)] if self.featureless else _rows(context)
         if len(rows) != 1:
-            raise InputError(
-                f"act decides for one context, and this table has {len(rows)} rows: call act for each of them"
-            )
+            raise InputError(f"act decides for one context, got a table of {len(rows)} rows: call act for each")
         return self.read_row(rows[0])
 
     def read_all(self, table: Any) -> list[Context]:
@@ -146,9 +144,7 @@ class ContextReader:
 
     def _by_name(self, row: Mapping[str, Any]) -> list[Any]:
         if not self.names:
-            raise InputError(
-                "a context by names needs a policy class with feature_names; give them, or a list of numbers"
-            )
+            raise InputError("a context by names needs a class with feature_names; give them, or a list of numbers")
         for name in self.names:
             if name not in row:
                 raise no_such("the context has no feature", name, row)
@@ -233,9 +229,7 @@ def _field(name: str, declared: Sequence[Value], cuts: Sequence[float], role: st
     """Return a declared column; truth may stand for a number where a cut point divides 1 from 0."""
     kinds, missing = kinds_of(declared), None in declared
     if len(kinds) > 1:
-        raise InputError(
-            f"values['{name}'] has values of several kinds, {shown(list(declared))}: give strings, or numbers alone"
-        )
+        raise InputError(f"values['{name}'] has several kinds, {shown(list(declared))}: give strings, or numbers alone")
     if kinds == {"boolean"}:
         return Field(name, "boolean", (False, True), missing, role)
     known = tuple(value for value in declared if value is not None)
@@ -253,9 +247,7 @@ def _with_columns(
 ) -> tuple[tuple[Column, ...], PolicyClass]:
     """Return what the numbers of a class are made of, and the class with cut points for each of them."""
     if not cuts:
-        raise InputError(
-            "strings and missing values need a class with explicit cut points: a list for each feature, [] for strings"
-        )
+        raise InputError("strings and missing values need explicit cut points: a list a feature, [] for strings")
     columns: list[Column] = []
     thresholds: list[Sequence[float]] = []
     for field in features:
@@ -264,8 +256,7 @@ def _with_columns(
             raise InputError(f"feature '{name}' holds numbers that may be missing: give it cut points")
         if "category" in field.kind and points:
             raise InputError(
-                f"feature '{name}' has the cut points {shown(points)}, which compare numbers, and the values "
-                f"{shown(list(field.values))} are declared for it: convert it to numbers, or give it [] as cut points"
+                f"feature '{name}' has cut points, {shown(points)}, and declared values: give it one of both"
             )
         made = declared_columns(field, points) if field.name in declared else (Number(field.name),)
         columns += made

@@ -50,9 +50,7 @@ class Override:
             raise InputError(f"'{instead}' is what decision '{decision.id}' was: nothing is overridden; learn its cost")
         for name, given in (("by", by), ("reason", reason)):
             if not isinstance(given, str) or (name == "by" and not given.strip()):
-                raise InputError(
-                    f'{name} must be text, as in override(decision, "wait", by="AB", reason="..."), got {shown(given)}'
-                )
+                raise InputError(f'{name} must be text, as in by="AB", reason="...", got {shown(given)}')
         return cls(decision.id, decision.action, instead, by, reason, time())
 
 
@@ -197,9 +195,7 @@ class Book:
         given = _as_stored(given)
         name = given.id if isinstance(given, Decision) else given
         if not isinstance(name, str):
-            raise InputError(
-                f"learn takes a Decision, or its id as a string, or the text of Decision.to_json; got {shown(given)}"
-            )
+            raise InputError(f"learn takes a Decision, or its id, or the text of Decision.to_json; got {shown(given)}")
         known = self.open.get(name)
         if known is not None:
             if isinstance(given, Decision) and given != known.decision:
@@ -208,10 +204,7 @@ class Book:
         if name in self._strangers or self._counted(name):
             raise InputError(f"decision '{clipped(name)}' is not open: it was learnt already, or given up")
         if not isinstance(given, Decision):
-            raise InputError(
-                f"decision '{clipped(name)}' is not known here: it is another bandit's, or was made after this one "
-                "was saved; learn takes it then if the whole decision is passed, see Decision.to_json"
-            )
+            raise InputError(f"decision '{clipped(name)}' is not known here: pass it whole, see Decision.to_json")
         if not self._ours(given):
             raise InputError(f"decision '{clipped(name)}' is another bandit's, or was changed: its seal does not fit")
         return given

@@ -72,8 +72,8 @@ def _places(policy: Any, names: Sequence[str]) -> list[int | None] | None:
         read = list(dict.fromkeys(columns[i] for i in cuts))
     if missing := [name for name in read if name not in names]:
         raise InputError(
-            f"the baseline reads {', '.join(map(shown, missing))}, and the class has only the features {list(names)}: "
-            "add what is missing to its feature_names, with [] as its cut points where rules need not test it"
+            f"the baseline reads {', '.join(map(shown, missing))}, no feature of the class: add to its feature_names, "
+            "with [] as cut points where rules need not test it"
         )
     return [names.index(name) if name in names else None for name in own]
 
@@ -127,15 +127,9 @@ def learner(
     name = settings["learner"]
     cls = registry.load("learner", name)
     if cls.full_information or injection.asks(cls, "best"):
-        raise InputError(
-            f"learner '{name}' learns from the costs of all actions, which nobody knows here: take 'exp4', or another "
-            "one that learns from what was played"
-        )
+        raise InputError(f"learner '{name}' learns from the costs of all actions, not known here: take 'exp4'")
     if constrained and not cls.plays_policies:
-        raise InputError(
-            f"learner '{name}' also draws actions that no allowed policy plays, so it cannot keep constraints; "
-            "take 'exp4', or 'ftpl'"
-        )
+        raise InputError(f"learner '{name}' explores, so it cannot keep constraints; take 'exp4', or 'ftpl'")
     supplied = {"seed": settings["seed"], "horizon": settings["horizon"]}
     supplied |= {"oracle": oracle, "n_actions": oracle.n_actions}
     if not arrive:
@@ -159,10 +153,7 @@ def logged_rounds(log: Log, names: Sequence[Any], scale: Scale) -> Iterator[tupl
     if not all(hasattr(log, part) for part in ("features", "action", "outcome", "propensity", "shares")):
         raise InputError(f"from_log takes a log as milpcb.offline.read_log makes it, got {shown(log)}")
     if log.propensity is None or log.shares:
-        raise InputError(
-            "from_log needs the chances that actions were drawn with, as in read_log(..., propensity=...): what is "
-            "estimated from the log itself would make certificates wrong"
-        )
+        raise InputError("from_log needs known chances of actions, as in read_log(..., propensity=...), not estimates")
     numbers = [place("action of the log", name, list(map(str, names))) for name in log.actions]
     paid = "reward" if log.maximise else "cost"
     for row, (action, outcome, chances) in enumerate(zip(log.action, log.outcome, log.propensity, strict=True)):

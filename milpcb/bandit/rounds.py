@@ -196,10 +196,8 @@ class DecisionRounds:
     def _check_turn(self) -> None:
         awaited = None if self.learner.delayed else self.book.awaited()
         if awaited is not None:
-            raise InputError(
-                f"decision '{awaited}' is not learnt, and {type(self.learner).__name__} takes costs in order: "
-                "call learn(decision, cost=...) before the next act, or give_up(decision) if no cost will come"
-            )
+            name = type(self.learner).__name__
+            raise InputError(f"{name} takes costs in order: learn decision '{awaited}', or give it up, before the next")
 
     def _decide(self, context: Context, offered: list[int] | None) -> Decision:
         row, (tables, _, beside) = self._row(context), self._read(context, ruled=bool(self._constraints))
@@ -251,10 +249,7 @@ class DecisionRounds:
         forbids = f"a guard-rail forbids '{self._names[drawn[0]]}' for this context, and"
         if self._today is not None and self._today(row) == drawn[0]:
             raise InputError(f"{forbids} the baseline plays it: give a baseline that keeps all guard-rails")
-        raise InputError(
-            f"{forbids} the contexts that were given in advance did not show it: "
-            "give some like this one, or cut points where its condition changes"
-        )
+        raise InputError(f"{forbids} none of the contexts given in advance showed it: give some like this one")
 
     def _taken_up(self, given: object) -> Open:
         found = self.book.find(given)
@@ -267,10 +262,8 @@ class DecisionRounds:
     def _reopened(self, decision: Decision) -> Open:
         """Return a decision that was made after this bandit was saved, with its round begun again."""
         if not self.learner.delayed:
-            raise InputError(
-                f"decision '{decision.id}' was made after this bandit was saved, and {type(self.learner).__name__} "
-                "takes costs in order: it cannot be learnt any more, and need not be given up"
-            )
+            name = type(self.learner).__name__
+            raise InputError(f"{name} takes costs in order: decision '{decision.id}', made after it was saved, is lost")
         if decision.action not in self._names:  # it was added after this bandit was saved, too
             raise InputError(f"decision '{decision.id}' is of the action {shown(decision.action)}: add that first")
         context = self._context(decision)

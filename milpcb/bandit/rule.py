@@ -96,10 +96,7 @@ class RuleLog:
     def rule(self, number: int | None, show: Callable[[Any], Any], names: tuple[Any, ...]) -> RuleInForce:
         """Return the rule in force, or an earlier one by its number; raises InputError where there is none."""
         if not self._changes:
-            raise InputError(
-                'no rule is in force: make the bandit with learner="bistro_plus", future="once", noise="half" and '
-                "contexts=..., and let it decide"
-            )
+            raise InputError('no rule is in force: that is for learner="bistro_plus", future="once", noise="half"')
         known = {change.number: change for change in self._changes}
         change = known.get(self._changes[-1].number if number is None else number)
         if change is None:

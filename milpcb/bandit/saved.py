@@ -50,11 +50,8 @@ def as_path(path: Any) -> Path:
 def write(path: Path, content: bytes) -> None:
     """Write what ``sealed`` returned, in place of a plain file or none; raises InputError."""
     if len(content) > gate.MOST_BYTES:
-        raise InputError(
-            f"cannot write {path}: it would have {spaced(len(content) / 2**20, '.0f')} MB, and load reads "
-            f"at most {spaced(gate.MOST_BYTES / 2**20, '.0f')}; give up decisions whose cost will never be known, "
-            "or keep no log"
-        )
+        most = spaced(gate.MOST_BYTES / 2**20, ".0f")
+        raise InputError(f"cannot write {path}: load reads at most {most} MB; give up decisions, or keep no log")
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError as error:

@@ -100,10 +100,7 @@ class Bandit(BanditAnswers):
             return
         for rule in self._constraints:
             if rule.by_row:
-                raise InputError(
-                    f"{rule.by_row} of a constraint is by rows, and contexts arrive one by one: "
-                    "name a condition or a column, or give Bandit the contexts that can occur"
-                )
+                raise InputError(f"{rule.by_row} of a constraint is by rows, and contexts arrive: give contexts=...")
         self._begin((None, ()))
 
     def __repr__(self) -> str:
@@ -190,9 +187,7 @@ class Bandit(BanditAnswers):
         Raises InputError on what ``learn`` refuses, and unless one of the two is given.
         """
         if (decision is None) == (older_than is None):
-            raise InputError(
-                "give up a decision, or those older_than=..., as in give_up(older_than=timedelta(days=30))"
-            )
+            raise InputError("give_up takes a decision, or older_than=..., such as timedelta(days=30)")
         if older_than is not None and not (isinstance(older_than, timedelta) and older_than >= timedelta(0)):
             raise InputError(f"older_than must be a timedelta, such as timedelta(days=30), got {shown(older_than)}")
         with self.lock:

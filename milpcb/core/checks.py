@@ -29,20 +29,14 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
     if not own or contexts.flags.writeable:  # one of ours that nobody can write to is not copied: it may be large
         array = number_array("contexts", contexts)
     if array.ndim != 2 or 0 in array.shape:
-        raise InputError(
-            f"contexts must be a table (rows, features) with at least one of each, got shape {array.shape}"
-        )
+        raise InputError(f"contexts must be a table (rows, features), at least one of each, got shape {array.shape}")
     if array.shape[1] < least_columns:
-        raise InputError(
-            f"contexts have {array.shape[1]} columns, but the policy reads {least_columns}; give all of them"
-        )
+        raise InputError(f"contexts have {array.shape[1]} columns, and the policy reads {least_columns}; give all")
     if not np.vdot(array, array) <= LARGEST and not -LARGEST <= array.min() <= array.max() <= LARGEST:
         # NaN is neither; the dot product is all there is to do on the path of every decision
         row, column = np.argwhere(~(np.abs(array) <= LARGEST))[0]
-        raise InputError(
-            f"contexts[{row}, {column}] is {array[row, column]}; "
-            f"replace or drop what is not finite, or beyond {LARGEST:g}"
-        )
+        where = f"contexts[{row}, {column}] is {array[row, column]}"
+        raise InputError(f"{where}; replace or drop it: numbers are finite, and at most {LARGEST:g}")
     array.setflags(write=False)
     return array
 
@@ -53,10 +47,8 @@ def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:
         costs if isinstance(costs, np.ndarray) and costs.dtype == np.float64 else number_array("costs", costs)
     )
     if array.shape != (n_contexts, n_actions):
-        raise InputError(
-            f"costs have shape {array.shape}; give one row per context and one column per action: "
-            f"({n_contexts}, {n_actions})"
-        )
+        wanted = f"one row per context and one column per action: ({n_contexts}, {n_actions})"
+        raise InputError(f"costs have shape {array.shape}; give {wanted}")
     if np.vdot(array, array) <= LARGEST:  # in nearly all calls one dot product is the whole check
         return array
     if not np.isfinite(array).all():
