@@ -117,7 +117,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; a mistake is one line on stderr and exit code 2."""
-    signal.signal(signal.SIGTERM, _as_interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     _open_what_is_closed()
     try:
         cli.main(standalone_mode=False, prog_name="milpcb")
@@ -156,14 +156,6 @@ def _of_the_system(error: OSError) -> str:
     if error.strerror is None:
         return str(error) or type(error).__name__
     return f"cannot use {error.filename or 'standard output'}: {error.strerror}; fix that and run again"
-
-
-class _Terminated(KeyboardInterrupt):
-    """The system ends the process: unlike Ctrl-C it never means the best answer so far (milpcb.core.long_search)."""
-
-
-def _as_interrupt(_signal: int, _frame: Any) -> None:
-    raise _Terminated
 
 
 def _fail(message: str) -> None:

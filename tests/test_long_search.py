@@ -1,13 +1,12 @@
-"""Long searches: lines on standard error now and then, and what Ctrl-C means before and after the first."""
+"""Long searches: lines on standard error now and then, time limits, and interrupts."""
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from threading import Event
 
 import pytest
 
 from milpcb.core import long_search
-from milpcb.core.long_search import FIRST, LongSearch, interrupts_end_everything, waiting
+from milpcb.core.long_search import LongSearch, waiting
 
 
 class Clock:
@@ -38,55 +37,13 @@ def test_a_line_comes_after_two_seconds_and_then_every_ten(capsys: pytest.Captur
     ]
 
 
-def test_an_interrupt_ends_the_search_alone_once_that_was_offered(capsys: pytest.CaptureFixture[str]) -> None:
-    """The body is left without an exception, and the line says beforehand what Ctrl-C does."""
-    with LongSearch("trees", best_so_far=True, now=Clock(0.0, 3.0)) as search:
-        search.look(0.0, 1.0)
-        raise KeyboardInterrupt
-    assert search.interrupted
-    assert "Ctrl-C ends the search with the best so far" in capsys.readouterr().err
-
-
-class Terminated(KeyboardInterrupt):
-    """The exception that a command makes of the signal that ends the process."""
-
-
-@pytest.mark.parametrize(
-    ("seconds", "error", "offered"),
-    [(1.0, KeyboardInterrupt, True), (3.0, KeyboardInterrupt, False), (3.0, Terminated, True), (3.0, ValueError, True)],
-)
-def test_other_interrupts_end_everything(seconds: float, error: type[BaseException], *, offered: bool) -> None:
-    """Before the first line, where nobody reads bounds, and where the process is to end."""
-    search = LongSearch("trees", best_so_far=offered, now=Clock(0.0, seconds))
-    with pytest.raises(error):
-        _broken_off(search, error())
-    assert not search.interrupted
-
-
-def test_within_a_play_an_interrupt_ends_the_play() -> None:
-    """A search of thousands of queries says so, and none of them swallows Ctrl-C."""
-    with interrupts_end_everything():
-        search = LongSearch("trees", best_so_far=True, now=Clock(0.0, 3.0))
-        with pytest.raises(KeyboardInterrupt):
-            _broken_off(search, KeyboardInterrupt())
-    again = LongSearch("trees", best_so_far=True, now=Clock(0.0, 3.0))
-    _broken_off(again, KeyboardInterrupt())
-    assert again.interrupted
-
-
-@pytest.mark.parametrize("seconds", [1.0, 3.0])
-def test_an_interrupt_within_compiled_code_is_one(seconds: float) -> None:
-    """Numba makes a SystemError of it: that ends the search alone, or is raised as the interrupt that it was."""
-    search, error = LongSearch("trees", best_so_far=True, now=Clock(0.0, seconds)), SystemError()
-    error.__cause__ = KeyboardInterrupt()
-    with pytest.raises(KeyboardInterrupt) if seconds < FIRST else nullcontext():
-        _broken_off(search, error)
-    assert search.interrupted == (seconds > FIRST)
-
-
-def _broken_off(search: LongSearch, error: BaseException) -> None:
-    with search:
-        search.look(0.0, 1.0)
+@pytest.mark.parametrize("within", [False, True])
+def test_an_interrupt_ends_everything(within: bool) -> None:
+    """Also within compiled code, of which numba makes a SystemError."""
+    error: BaseException = KeyboardInterrupt()
+    if within:
+        error, error.__cause__ = SystemError(), error
+    with pytest.raises(KeyboardInterrupt), LongSearch("trees"):
         raise error
 
 
@@ -109,7 +66,6 @@ def test_a_time_limit_ends_the_body_at_the_next_look() -> None:
             search.look(1.0, 9.0)
         pytest.fail("the time was over")
     assert search.timed_out
-    assert not search.interrupted
     with LongSearch("trees", time_limit=3.0, now=Clock(0.0, 1.0)) as search:
         search.look(1.0, 9.0)
     assert not search.timed_out

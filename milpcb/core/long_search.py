@@ -1,9 +1,8 @@
-"""A search that takes long: a line with its bounds now and then; Ctrl-C or a time limit for the best policy so far."""
+"""A search that takes long: a line with its bounds now and then, and a time limit for the best policy so far."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from math import inf
 from threading import Event, Thread
 from time import monotonic
@@ -11,55 +10,33 @@ from types import TracebackType
 from typing import Self
 
 FIRST = 2.0  # seconds before the first line
-EVERY = 10.0  # seconds between two lines; of one that does not look up, to the second, and then twice as long each time
-
-_best_so_far: ContextVar[bool] = ContextVar("best_so_far", default=True)
-
-
-@contextmanager
-def interrupts_end_everything() -> Iterator[None]:
-    """Let Ctrl-C within the body end the body, not a single search of it: for plays of thousands of searches."""
-    token = _best_so_far.set(False)
-    try:
-        yield
-    finally:
-        _best_so_far.reset(token)
+EVERY = 10.0  # seconds between two lines; of a body that does not look up, to the second, then twice as long each time
 
 
 class LongSearch:
     """Entered around a search that calls ``look`` with its bounds as often as it likes.
 
-    ``look`` ends the body without an exception once ``time_limit`` seconds have passed (``timed_out``), and so does
-    Ctrl-C once a line on standard error has offered that (``interrupted``), if ``best_so_far``.
+    Once ``time_limit`` seconds have passed ``look`` ends the body without an exception, and ``timed_out`` is true.
     """
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        best_so_far: bool = False,
-        time_limit: float | None = None,
-        now: Callable[[], float] | None = None,
-    ) -> None:
-        self.interrupted = self.timed_out = False
+    def __init__(self, what: str, *, time_limit: float | None = None, now: Callable[[], float] | None = None) -> None:
+        self.timed_out = False
         self._what, self._now = what, now or monotonic
-        self._offered = best_so_far and _best_so_far.get()
         self._began = self._now()
         self._end = self._began + (inf if time_limit is None else time_limit)
         self._next = self._began + FIRST
-        self._lines = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
-        pressed = _pressed(error)
-        # A subclass is somebody's signal to end the process, not a key that was pressed.
-        self.interrupted = type(pressed) is KeyboardInterrupt and self._offered and self._lines > 0
         self.timed_out = isinstance(error, _TimeLimitError)
-        if pressed is not None and pressed is not error and not self.interrupted:
+        pressed = error
+        while isinstance(pressed, SystemError):  # from a call of compiled code Ctrl-C comes out in these
+            pressed = pressed.__cause__
+        if isinstance(pressed, KeyboardInterrupt) and pressed is not error:
             raise pressed
-        return self.interrupted or self.timed_out
+        return self.timed_out
 
     def look(self, lower: float = -inf, upper: float = inf) -> None:
         """Take the bounds so far on the least total cost; write a line, or end, if it is time."""
@@ -69,12 +46,10 @@ class LongSearch:
         if now < self._next:
             return
         self._next = now + EVERY
-        self._lines += 1
-        offer = "; Ctrl-C ends the search with the best so far" if self._offered else ""
         known = (
             f": least total cost between {lower:.6g} and {upper:.6g}, gap {upper - lower:.3g}" if upper < inf else ""
         )
-        write(f"milpcb: {self._what}, {now - self._began:.0f} s{known}{offer}")
+        write(f"milpcb: {self._what}, {now - self._began:.0f} s{known}")
 
 
 @contextmanager
@@ -107,13 +82,6 @@ def repeated(write: Callable[[], object], over: Event | None = None) -> Iterator
 
 class _TimeLimitError(Exception):
     pass
-
-
-def _pressed(error: BaseException | None) -> KeyboardInterrupt | None:
-    """Return the interrupt that an error is, or was: from a call of compiled code it comes out in SystemErrors."""
-    while isinstance(error, SystemError):
-        error = error.__cause__
-    return error if isinstance(error, KeyboardInterrupt) else None
 
 
 def write(line: str) -> None:

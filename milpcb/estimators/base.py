@@ -65,8 +65,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     constant_values_ : (K,) the same for playing one action always
     lower_bound_ : proved: no policy of the class that keeps the constraints has a better ``policy_value_`` (a larger
         one where ``maximise_``); the two are equal, up to rounding, where ``optimal_``
-    optimal_ : whether the policy is proved to be optimal; False only where ``time_limit``, ``gap``
-        or, after its first line of progress, Ctrl-C ended the search
+    optimal_ : whether the policy is proved to be optimal; False only where ``time_limit`` or ``gap`` ended the search
     maximise_ : whether larger values are better
     policies_ : the policy class that was searched, with its cut points
     leaf_values_ : (parts, K) means of the table over the rows of each part of the policy

@@ -98,10 +98,7 @@ class Search(Recursion[int]):
     """
 
     def answer(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
-        """Return bounds on the least total cost, a policy that attains the upper one, and why the search stopped.
-
-        A search that may take long ends with the best policy so far when it is interrupted (milpcb.core.long_search).
-        """
+        """Return bounds on the least total cost, a policy that attains the upper one, and why the search stopped."""
         value, policy = self.minimise(costs)
         return value, value, policy, Stop.OPTIMAL
 

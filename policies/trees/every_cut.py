@@ -204,11 +204,11 @@ class EveryCutSearch(Search):
         return self._costed(costs, self._search_cuts(costs)[2])
 
     def answer(self, costs: Floats) -> tuple[float, float, DecisionTree, Stop]:
-        lower, _, best, stop = self._search_cuts(costs, best_so_far=True)
+        lower, _, best, stop = self._search_cuts(costs)
         upper, tree = self._costed(costs, best)
         return upper if stop is Stop.OPTIMAL else min(upper, lower), upper, tree, stop
 
-    def _search_cuts(self, costs: Floats, *, best_so_far: bool = False) -> tuple[float, float, RootCuts, Stop]:
+    def _search_cuts(self, costs: Floats) -> tuple[float, float, RootCuts, Stop]:
         """Return bounds on the least total cost, the search that has found the best tree, and why it ended."""
         rows, searches = all_rows(self._literals, self._orders, costs, self._sizes), list[RootCuts]()
         cheapest, whole = float(costs.min(axis=1).sum()), bool((costs == np.rint(costs)).all())
@@ -220,11 +220,11 @@ class EveryCutSearch(Search):
             return cheapest + lower - rounding, cheapest + min(search.answer.upper for search in searches)
 
         name, limit = f"trees of depth {self._trees.depth} on every cut", self._time_limit
-        with LongSearch(name, best_so_far=best_so_far, time_limit=limit) as watched:
+        with LongSearch(name, time_limit=limit) as watched:
             for depth in range(self._trees.depth if limit is None else 2, self._trees.depth + 1):
                 searches.append(RootCuts(rows, replace(self._query, depth=depth)))
                 searches[-1].run(lambda: watched.look(*bounds()))
-        stop = Stop.TIME_LIMIT if watched.timed_out else Stop.INTERRUPTED if watched.interrupted else Stop.OPTIMAL
+        stop = Stop.TIME_LIMIT if watched.timed_out else Stop.OPTIMAL
         return *bounds(), min(searches, key=lambda search: search.answer.upper), stop
 
     def _costed(self, costs: Floats, best: RootCuts) -> tuple[float, DecisionTree]:

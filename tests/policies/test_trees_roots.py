@@ -1,9 +1,7 @@
-"""Trees of depth 3 and 4 on every cut: root cuts that ask one level down, their limits, interrupts and refusals."""
+"""Trees of depth 3 and 4 on every cut: root cuts that ask one level down, their limits and refusals."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,14 +9,12 @@ import pytest
 
 from milpcb.core import long_search
 from milpcb.errors import InputError, OracleInexact
-from milpcb.estimators import OptimalPolicyTree
 from milpcb.oracles import open_oracle
 from milpcb.types import Floats, Stop
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees import DecisionTrees, every_cut
-from policies.trees import policy_class as trees_class
-from policies.trees.every_cut import EveryCutSearch, RootCuts
+from policies.trees.every_cut import EveryCutSearch
 from policies.trees.limits import TreesOn
 from policies.trees.policy_class import OpenedTrees
 from policies.trees.root_cuts import all_rows
@@ -63,60 +59,6 @@ def test_rows_of_a_side_are_those_of_a_table_of_their_own() -> None:
             assert (side.gaps[f] == (np.diff(code[order], append=code.max()) != 0)).all()
             spread = np.bincount(side.codes[f], side.spread)
             assert side.spreads[f, : len(spread) + 1] == pytest.approx(np.append(0.0, spread.cumsum()))
-
-
-@pytest.mark.parametrize("depth", [2, 3])
-@pytest.mark.parametrize("limits", [{}, {"min_leaf_size": 4}, {"max_leaves": 4}], ids=str)
-def test_an_interrupt_after_any_work_leaves_bounds_that_hold(
-    depth: int, limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After every evaluated cut the minimum is between the bounds, and the tree within the limits attains the upper."""
-    monkeypatch.setattr(every_cut, "SLICE", 1.0)
-    monkeypatch.setattr(long_search, "FIRST", -inf)
-    rng = np.random.default_rng(2)
-    contexts, costs = rng.normal(size=(50, 2)), rng.integers(-99, 100, (50, 3)).astype(float)
-    monkeypatch.setattr(trees_class, "route", lambda *_: Route.ROOTS)
-    oracle = open_oracle(DecisionTrees(3, depth=depth, thresholds="all", **limits), contexts, "search")
-    least, run, gaps, stops = oracle.value(costs), RootCuts.run, [], []
-    for work in range(0, 24, 3) if depth == 2 else range(0, 720, 90):  # of depth 3 they look up at depth 2 as well
-
-        def interrupted(search: RootCuts, look: Callable[[], None] | None = None, left: int = work) -> Any:
-            def count() -> None:
-                nonlocal left
-                if look is not None:
-                    look()
-                    left -= 1
-                    if left < 0:
-                        raise KeyboardInterrupt
-
-            return run(search, count if look is not None and search.query.depth == depth else look)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(RootCuts, "run", interrupted)
-            answer = oracle.minimise(costs)
-        assert answer.lower <= least <= answer.upper
-        assert costs[np.arange(50), answer.policy.predict(contexts)].sum() == answer.upper
-        gaps.append(answer.upper - answer.lower)
-        stops.append(answer.stop)
-    assert gaps == sorted(gaps, reverse=True)
-    assert gaps[-1] < gaps[0]
-    assert stops[:4] == [Stop.INTERRUPTED] * 4
-
-
-def test_a_fit_that_is_interrupted_has_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The estimator keeps the tree so far, and what is proved of the best."""
-    monkeypatch.setattr(long_search, "FIRST", -inf)
-    rng = np.random.default_rng(3)
-    contexts, costs = rng.normal(size=(200, 3)), rng.normal(size=(200, 3))
-    best = OptimalPolicyTree(max_depth=3, thresholds="all").fit(contexts, costs)
-    deeper, left = RootCuts._deeper, iter(range(9))
-    monkeypatch.setattr(
-        RootCuts, "_deeper", lambda *given: _interrupt() if next(left, None) is None else deeper(*given)
-    )
-    cut_short = OptimalPolicyTree(max_depth=3, thresholds="all").fit(contexts, costs)
-    assert best.optimal_
-    assert not cut_short.optimal_
-    assert cut_short.lower_bound_ <= best.policy_value_ <= cut_short.policy_value_
 
 
 class Clock:
@@ -183,10 +125,6 @@ def test_every_route_of_trees_ends_at_a_time_limit(thresholds: Any) -> None:
         oracles = [open_oracle(trees, contexts, "search", **limit) for limit in ({}, {"time_limit": 600})]
         free, limited = (oracle.minimise(costs).value for oracle in oracles)
         assert free == limited
-
-
-def _interrupt() -> int:
-    raise KeyboardInterrupt
 
 
 def test_what_would_take_hours_is_refused_in_words_about_trees() -> None:
