@@ -47,12 +47,6 @@ def test_a_search_names_what_it_goes_through(policies: Any, way: str) -> None:
     assert explained["policies"].startswith(type(policies).__name__)
 
 
-def test_scoring_rules_too_wide_for_tables_go_by_branch_and_bound() -> None:
-    """Six columns at once have too many labelings for a table; the line has the count."""
-    explained = lines(open_oracle(LinearRules(2), np.eye(6), kind="search"))
-    assert explained["answers"].startswith("by branch and bound on the weights of 6 columns: no support tables, as")
-
-
 def test_a_program_is_described_by_its_size() -> None:
     """Kind "milp" prints solver and size of the program, with the rows of the constraints."""
     free, held = (open_oracle(DecisionTrees(2), CONTEXTS, constraints=side) for side in ((), SIDE))
@@ -114,33 +108,12 @@ def test_explain_prints_the_steps_that_run(
     assert "\n".join(asked) in oracle.explain()
 
 
-def test_lists_and_audits_are_described() -> None:
-    """An enumeration counts what it lists; an audited oracle says how often it asks a solver, and which."""
-    listed = open_oracle(DecisionTrees(2, depth=1), CONTEXTS, kind="enumeration", constraints=SIDE)
-    assert f"all {len(listed.labelings)} different policies" in lines(listed)["answers"]  # type: ignore[attr-defined]
-    audited = open_oracle(DecisionTrees(2), CONTEXTS, kind="audited", audit=0.25)
-    assert "audited: one query in 4, by a solver" in audited.explain()
-    assert "solver highs" in audited.explain()
-    for _ in range(8):
-        audited.value(np.zeros((5, 2)))
-    assert audited.audits == 2  # type: ignore[attr-defined]
-
-
 def test_contexts_that_arrive_are_counted() -> None:
     """An oracle whose contexts arrive explains the recursion that it asks."""
     oracle = GrowingOracle(DecisionTrees(2, thresholds=[[0.5]] * 3))
     oracle.extend(CONTEXTS)
     assert "leaf totals" in lines(oracle)["running totals"]
     assert lines(oracle)["contexts"].startswith("4, 4 of them different to policies")
-
-
-def test_a_large_number_of_policies_is_rounded() -> None:
-    """The number of policies is printed to one digit where it has more than six."""
-    contexts = np.random.default_rng(0).normal(size=(50, 4))
-    oracle = open_oracle(DecisionTrees(3, depth=2, thresholds=5), contexts, kind="search")
-    assert f"at most {spaced(20**3 * 3**4)} on" in lines(oracle)["policies"]
-    oracle = open_oracle(DecisionTrees(3, depth=3, thresholds=5), contexts, kind="search")
-    assert f"at most {20.0**7 * 3.0**8:.0e} on".replace("e+", "e") in lines(oracle)["policies"]
 
 
 def test_the_command_explains(tmp_path: Path) -> None:

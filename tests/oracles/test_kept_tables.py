@@ -39,25 +39,6 @@ def played(tables: list[Table], n_actions: int, rounds: int = 12, seed: int = 1)
     return costs
 
 
-@pytest.mark.parametrize("kind", ["search", "audited"])
-@pytest.mark.parametrize("policies", KEPT, ids=repr)
-def test_a_table_answers_as_the_full_matrix(policies: PolicyClass, kind: str) -> None:
-    """Queries on costs added cell by cell are answered as on the matrix of all costs, exactly."""
-    oracle = open_oracle(policies, CONTEXTS, kind=kind)
-    assert "columns" in oracle.capabilities
-    table = oracle.table("columns")
-    costs = played([table], policies.n_actions)
-    before = oracle.calls
-    for row in range(0, len(CONTEXTS), 4):
-        assert table.profile(row).tolist() == oracle.profile(costs, row).tolist()
-        weights = oracle.action_weights(costs, row, 0.3)
-        assert table.action_weights(row, 0.3) == pytest.approx(weights, rel=1e-10)
-    answer = table.minimise()
-    assert answer.value == oracle.value(costs)
-    assert costs[np.arange(len(costs)), answer.policy.predict(CONTEXTS)].sum() == answer.value
-    assert oracle.calls - before == 2 * 8 + 2
-
-
 @pytest.mark.parametrize("kind", ["search", "audited", "milp"])
 @pytest.mark.parametrize("policies", [*KEPT, DecisionTrees(3, depth=3, thresholds=1)], ids=repr)
 def test_many_cells_at_once_are_those_one_by_one(policies: PolicyClass, kind: str) -> None:
@@ -205,19 +186,3 @@ def test_the_totals_that_are_kept_go_by_counted_steps(policies: PolicyClass, con
     assert (oracle.table(None).totals.shape == (30, 3)) == costs
     if isinstance(policies, DecisionTrees) and not constraints:
         assert oracle.explain().splitlines()[-1] == f"running totals: {'costs' if costs else 'leaf totals'}"
-
-
-def test_both_totals_have_the_same_answers() -> None:
-    """Profiles of whole costs are equal, weights to rounding."""
-    oracle, rng = open_oracle(DecisionTrees(3, depth=4), BINARY, kind="search"), np.random.default_rng(1)
-    chosen, leaves = oracle.table(None), oracle.table("columns")
-    cells = (
-        rng.integers(0, 30, 40).tolist(),
-        rng.integers(0, 3, 40).tolist(),
-        rng.integers(1, 9, 40).astype(float).tolist(),
-    )
-    for table in (chosen, leaves):
-        table.add_all(*cells)
-    assert (chosen.profile(3) == leaves.profile(3)).all()
-    assert chosen.minimise().value == leaves.minimise().value
-    assert np.abs(chosen.action_weights(3, 0.2) - leaves.action_weights(3, 0.2)).max() < 1e-12

@@ -98,16 +98,6 @@ def test_trees_of_depth_3_are_listed_root_by_root(monkeypatch, constrained):
     assert totals(asked.policies(), contexts, costs) == every[: asked.count]
 
 
-def test_trees_of_depth_4_are_listed_by_what_is_least_below_each_root():
-    """Over four literals they label the sixteen patterns in any way; each labeling within the slack is listed once."""
-    contexts = np.array(list(product((0.0, 1.0), repeat=4)))
-    costs = np.random.default_rng(3).integers(0, 9, (16, 2)).astype(float)
-    every = np.sort(costs[np.arange(16), list(product(range(2), repeat=16))].sum(axis=1))
-    found = open_oracle(DecisionTrees(2, depth=4), contexts, "search").near_best(costs, 4)
-    assert (found.listed, found.exact) == (True, True)
-    assert totals(found.policies(), contexts, costs) == every[every <= every[0] + 4].tolist()
-
-
 def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
     """If all trees cost the same, so many are listed as are looked at, and there are more."""
     monkeypatch.setattr(terms, "MOST_PAIRS", 100)
@@ -146,18 +136,6 @@ def test_what_is_not_proved_has_no_neighbours():
         oracle.near_best(COSTS, 1)
     answer = oracle.minimise(COSTS)
     assert answer.lower <= open_oracle(TREES, CONTEXTS, "search").value(COSTS) <= answer.upper
-
-
-@pytest.mark.parametrize("power", [-900, 900])
-def test_any_unit_of_cost_gives_the_same_policies(power):
-    """Costs and slack times a power of two change nothing."""
-    unit = 2.0**power
-    for kind in ("search", "milp"):
-        found = open_oracle(ThresholdRules(3), CONTEXTS, kind).near_best(COSTS * unit, 4.0 * unit)
-        same = open_oracle(ThresholdRules(3), CONTEXTS, "enumeration").near_best(COSTS, 4.0)
-        assert [str(policy) for policy in found.policies()][:1]
-        assert found.count == same.count
-        assert found.actions.tolist() == same.actions.tolist()
 
 
 def test_features_have_their_names_and_those_needed_are_listed():

@@ -70,20 +70,6 @@ def test_beyond_what_is_kept_it_is_the_cheapest(name: str, monkeypatch: pytest.M
     assert totals_of(found, contexts, costs) == expected[: found.count]
 
 
-def test_a_budget_of_rows_ends_the_list_below_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Supports that have not been looked at have no cheaper rule than those listed."""
-    name = "three of six"
-    policies, contexts, slack = POOLS[name]
-    costs = costs_of(name)
-    oracle = open_oracle(policies, contexts, "search")
-    expected = within(labelings_of(name), costs, slack)
-    monkeypatch.setattr(search_tables, "MOST_LOOKED", 300)
-    monkeypatch.setattr(search_tables, "ROOM", 8)
-    found = oracle.near_best(costs, slack)
-    assert (found.listed, found.exact) == (True, False)
-    assert totals_of(found, contexts, costs) == expected[: found.count]
-
-
 def test_ties_beyond_what_is_kept_are_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all policies cost the same, as many are listed as a list may have."""
     monkeypatch.setattr(search_tables, "MOST_KEPT", 20)

@@ -164,14 +164,6 @@ def test_no_time_means_what_is_known_at_once(solver: str, constrained: bool) -> 
                 question()
 
 
-def test_the_sum_of_the_least_costs_is_a_lower_bound() -> None:
-    """Without any time the lower bound is at least what every context alone would cost."""
-    costs = costs_of(0, (60, 3))
-    answer = open_oracle(*HARD, time_limit=0).minimise(costs)
-    assert answer.stop is Stop.TIME_LIMIT
-    assert answer.lower >= costs.min(axis=1).sum()
-
-
 @pytest.mark.parametrize("solver", ["highs", "pulp:PULP_CBC_CMD", "scipy"])
 def test_an_infinite_time_limit_is_no_limit(solver: str) -> None:
     """Infinity means None."""

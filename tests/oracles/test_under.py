@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from milpcb.constraints import always, bind_to, mean_at_most, never, parity, share_at_most
+from milpcb.constraints import always, mean_at_most, never, parity, share_at_most
 from milpcb.constraints.linear import SideConstraint, merged, reduced
 from milpcb.errors import OracleDisagreement
 from milpcb.oracles import open_oracle
@@ -79,46 +79,6 @@ def test_rows_that_cannot_be_broken_are_left_out():
 
 
 # --------------------------------------------------------------------------- answers
-
-
-@pytest.mark.parametrize(("name", "kind"), [("budget, parity", "search"), ("everything", "audited")])
-def test_the_search_answers_as_the_solver_and_the_list_do(name, kind):
-    """Value, policy, profile; whole costs to the last digit, and no question of an audited oracle disagrees."""
-    constraints, options = CONSTRAINTS[name], {"audit": 1.0} if kind == "audited" else {}
-    oracle = open_oracle(TREES, CONTEXTS, kind=kind, constraints=constraints, **options)
-    listed = open_oracle(TREES, CONTEXTS, kind="enumeration", constraints=constraints)
-    solver = open_oracle(TREES, CONTEXTS, constraints=constraints)
-    for whole in (True, False):
-        costs, atol = costs_of(3, whole=whole), 0.0 if whole else 1e-9
-        value = listed.value(costs)
-        assert oracle.value(costs) == pytest.approx(value, rel=0, abs=atol)
-        assert solver.value(costs) == pytest.approx(value, rel=0, abs=100 * atol)
-        answer = oracle.minimise(costs)
-        assert answer.lower == answer.upper == pytest.approx(value, rel=0, abs=atol)
-        labels = answer.policy.predict(CONTEXTS)
-        assert costs[np.arange(24), labels].sum() == pytest.approx(value, rel=0, abs=atol)
-        for constraint in bind_to(constraints, CONTEXTS, (), range(3)):
-            weights = constraint.matrix(24, 3)
-            assert weights[np.arange(24), labels].sum() <= constraint.largest(weights)
-        for row in (0, 7, 8):
-            np.testing.assert_allclose(oracle.profile(costs, row), listed.profile(costs, row), rtol=0, atol=atol)
-
-
-@pytest.mark.parametrize("name", ["budget", "guard-rails", "budget, guard-rails", "budget, parity"])
-def test_kept_totals_answer_as_costs_by_context_do(name):
-    """Both tables give profile, minimum and action weights of the policies that keep the constraints."""
-    oracle = open_oracle(TREES, CONTEXTS, kind="search", constraints=CONSTRAINTS[name])
-    costs, tables = costs_of(5, whole=False), [oracle.table(noise) for noise in ("contexts", "columns")]
-    for table in tables:
-        for row, action in np.ndindex(costs.shape):
-            table.add(row, action, costs[row, action])
-    for row in (0, 8, 11):
-        for table in tables:
-            np.testing.assert_allclose(table.profile(row), oracle.profile(costs, row), rtol=0, atol=1e-9)
-            np.testing.assert_allclose(
-                table.action_weights(row, 2.0), oracle.action_weights(costs, row, 2.0), atol=1e-9
-            )
-    assert tables[1].minimise().value == pytest.approx(oracle.value(costs), abs=1e-9)
 
 
 @pytest.mark.parametrize("more", [-100.0, 100.0])

@@ -2,14 +2,10 @@
 
 from itertools import product
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
-from milpcb.environments.planted import Planted
 from milpcb.errors import InputError
-from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
 from policies.boxes import BoxRule, BoxRules, Interval, policy_class
 from policies.boxes.policy_class import BoxList
@@ -34,21 +30,6 @@ def labelings_by_hand(rules, contexts):
 
 
 @EVERY_INSTANCE
-@settings(max_examples=20)
-@given(data=st.data())
-def test_each_labeling_is_counted_once(name, data, draw_costs):
-    """The Exp4 distributions of the search are those of the list of all labelings, of which it counts each once."""
-    rules, contexts = INSTANCES[name]
-    costs = draw_costs(data, len(contexts), rules.n_actions)
-    row = data.draw(st.integers(0, len(contexts) - 1))
-    search, listed = (open_oracle(rules, contexts, kind=kind) for kind in ("search", "enumeration"))
-    assert search.log_derivations == pytest.approx(listed.log_derivations)
-    for rate in (0.0, 0.3, 5.0):
-        expected = listed.action_weights(costs, row, rate)
-        assert search.action_weights(costs, row, rate) == pytest.approx(expected, abs=1e-10)
-
-
-@EVERY_INSTANCE
 def test_labelings_are_all_those_of_the_definition(name):
     """Every choice of bounds and actions gives a labeling of the class, and there are no others."""
     rules, contexts = INSTANCES[name]
@@ -68,32 +49,6 @@ def test_boxes_that_divide_alike_are_one():
     boxes = BoxRules(2, max_features=2).on(np.array([[0.0, 1.0], [1.0, 0.0]]))._boxes
     assert len(boxes) == 2
     assert boxes.intervals(1) == (Interval(0, None, 0.5, True),)
-
-
-@pytest.fixture
-def built(monkeypatch):
-    """A list that grows by one each time boxes are found."""
-    found, build = [], BoxList.__init__
-
-    def counted(self, *args, **options):
-        found.append(self)
-        build(self, *args, **options)
-
-    monkeypatch.setattr(BoxList, "__init__", counted)
-    return found
-
-
-def test_planting_finds_the_boxes_once(built):
-    """Opening the environment "planted" draws 32 rules of one opened class."""
-    Planted(n_actions=3, n_contexts=40, n_features=4).open(BoxRules(3, max_features=2), horizon=10, seed=0)
-    assert len(built) == 1
-
-
-@pytest.mark.parametrize("kind", ["milp", "search", "audited", "enumeration"])
-def test_an_oracle_finds_the_boxes_once(built, kind):
-    """An audited oracle shares the boxes between its search and its program; the others have one use of them."""
-    open_oracle(BoxRules(3), INSTANCES["interval, binary"][1], kind=kind).value(np.zeros((6, 3)))
-    assert len(built) == 1
 
 
 NAMES = Names(("age", "insured"), ("wait", "treat", "refer"))

@@ -88,9 +88,3 @@ def test_a_class_shows_its_settings():
     assert repr(Counted(3)) == "Counted(n_actions=3, cuts=(0.5, 2.0))"
     assert repr(FiniteClass([[0, 1]], 2)) == "FiniteClass(n_actions=2, table=array([[0, 1]]))"
     assert len(repr(FiniteClass(np.zeros((500, 40), dtype=int), 2))) < 120
-
-
-def test_an_oracle_shows_the_class_by_the_name_that_users_know():
-    """Not by that of its opened form, unless that is all there is."""
-    assert repr(open_oracle(Counted(), CONTEXTS)).startswith("<MilpOracle: Counted, ")
-    assert repr(open_oracle(Counted().on(CONTEXTS), CONTEXTS)).startswith("<MilpOracle: Promised, ")

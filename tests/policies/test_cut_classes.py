@@ -39,16 +39,6 @@ def test_a_feature_is_binary_only_if_all_its_values_are(kind: type[PolicyClass])
 
 
 @EVERY_CLASS
-def test_program_and_search_agree_on_many_cuts(rules: PolicyClass) -> None:
-    """Whole costs on 60 contexts and 9 cuts give the same integers by both routes."""
-    rng = np.random.default_rng(1)
-    contexts, costs = rng.normal(size=(60, 3)), rng.integers(-9, 10, (60, 3)).astype(float)
-    program, search = (open_oracle(rules, contexts, kind=kind) for kind in ("milp", "search"))
-    assert search.value(costs) == program.value(costs)
-    assert (search.profile(costs, 5) == program.profile(costs, 5)).all()
-
-
-@EVERY_CLASS
 def test_a_high_rate_picks_the_profile(rules: PolicyClass) -> None:
     """At a high rate the Exp4 distribution is on the actions with the least profile, without overflow."""
     rng = np.random.default_rng(4)
@@ -58,20 +48,3 @@ def test_a_high_rate_picks_the_profile(rules: PolicyClass) -> None:
     for rate in (60.0, 1e6):
         weights = oracle.action_weights(costs, 2, rate)
         assert weights[profile == profile.min()].sum() == pytest.approx(1.0, abs=1e-10)
-
-
-@pytest.mark.parametrize(
-    "rules", [rules for rules in CLASSES if isinstance(rules, (ThresholdRules, RuleLists))], ids=str
-)
-def test_draw_reaches_every_rule(rules: PolicyClass) -> None:
-    """Every rule of the class can be drawn, and nothing else."""
-    opened = rules.on(np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]))
-    rng, missing = np.random.default_rng(1), set(map(str, opened.policies()))
-    every = set(missing)
-    for _ in range(20_000):
-        drawn = str(opened.draw(rng))
-        assert drawn in every
-        missing.discard(drawn)
-        if not missing:
-            break
-    assert not missing

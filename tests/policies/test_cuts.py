@@ -13,7 +13,7 @@ from milpcb.core.decimals import short_between
 from milpcb.errors import InputError, LogWarning
 from milpcb.oracles import open_oracle
 from milpcb.types import Floats, Ints
-from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules
+from policies import BoxRules, DecisionTrees, RuleLists
 from policies.cuts import Distinct, cut_points, every_cut
 from policies.names import Names
 
@@ -77,16 +77,6 @@ def test_classes_that_list_their_cuts_refuse_too_many(rules: BoxRules | RuleList
     contexts[:, 1] = contexts[::-1, 0]
     with pytest.raises(InputError, match=r"entries, more than .*; use fewer thresholds"):
         open_oracle(rules, contexts, "search")
-
-
-def test_threshold_rules_take_all_cuts() -> None:
-    """One feature cut anywhere: the search over all values gives the list's value, in memory that fits."""
-    rng = np.random.default_rng(1)
-    values, costs = rng.normal(size=(3000, 1)), rng.integers(-3, 4, (3000, 2)).astype(float)
-    order = values[:, 0].argsort()
-    below = np.cumsum(np.vstack([np.zeros((1, 2)), costs[order]]), axis=0)
-    best = (below.min(axis=1) + (below[-1] - below).min(axis=1)).min()
-    assert ThresholdRules(2, thresholds="all").on(values).search().value(costs) == best
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules
-from policies.drawing import FONT, SMALLEST, _Layout, figure
+from policies.drawing import SMALLEST, figure
 from policies.linear import HighestScore
 from policies.names import Names
 from policies.trees import DecisionTree, Leaf, Split
@@ -72,16 +72,6 @@ def test_letters_shrink_on_axes_that_are_too_small():
         sizes[width] = max(text.get_fontsize() for text in axes.texts)
     assert SMALLEST == sizes[3.0] <= sizes[7.0] < sizes[30.0] <= 9.0
     assert max(text.get_fontsize() for text in rule.figure().axes[0].texts) >= 6.0
-
-
-def test_a_page_has_room_for_letters_of_full_size():
-    """A page is larger than the tree, unless it would be too large, so nothing on it is shrunk."""
-    rng = np.random.default_rng(1)
-    rule = DecisionTrees(3, depth=3, feature_names=LONG).on(contexts_and_costs(rng)[0]).draw(rng)
-    figure, tree = rule.figure(), _Layout(rule.graph())
-    assert 3.0 < figure.get_figwidth() < 24
-    assert (figure.get_size_inches() > tree.inches(FONT)).all()
-    assert {text.get_fontsize() for text in figure.axes[0].texts if " " in text.get_text()} == {FONT}
 
 
 def test_names_between_dollars_are_no_formulas():

@@ -9,16 +9,9 @@ from policies import LinearRules
 from policies.linear import HighestScore
 from policies.linear.each_rule import EachScore, highest, n_placements, placed
 from policies.linear.labelings import LabelTable, Shape, support_table
-from policies.linear.policy_class import OpenedEach
 
 RNG = np.random.default_rng(0)
 BINARY = RNG.integers(0, 2, (30, 4)).astype(float)
-VALUES = RNG.integers(0, 3, (12, 2)).astype(float)
-POOLS = {
-    "two of three": (LinearRules(3, max_weight=1, max_features=2, scores="each"), BINARY[:, :3]),
-    "one of two, four actions": (LinearRules(4, max_weight=1, max_features=1, scores="each"), VALUES[:6]),
-    "two actions, larger weights": (LinearRules(2, max_weight=2, max_features=2, scores="each"), VALUES),
-}
 
 
 def table_of(shapes: tuple[Shape, ...], n_actions: int) -> LabelTable:
@@ -57,25 +50,6 @@ def test_rows_of_tables_are_made_by_their_weights() -> None:
         assert (highest(scores, placed(scores))[0] == labels).all(axis=1).any()
     assert (table.sizes == np.count_nonzero(table.weights.any(axis=2), axis=1)).all()
     assert EachScore(3).labels_to_build(shapes) == len(EachScore(3).weights([1, 1])) * n_placements(6, 3) * 6
-
-
-def test_exp4s_weights_are_those_of_all_rows() -> None:
-    """Each row of each table counts once."""
-    rules, contexts = POOLS["two of three"]
-    costs = np.random.default_rng(1).integers(0, 9, (len(contexts), 3)).astype(float)
-    opened = rules.on(contexts)
-    assert isinstance(opened, OpenedEach)
-    oracle = open_oracle(rules, contexts, "search")
-    supports = opened._supports
-    labels = []
-    for batch in supports.batches:
-        patterns = np.array([supports.patterns_of(batch, codes) for codes in supports.codes_of(opened.contexts)])
-        labels += [batch.table.labels[:, patterns[:, i]] for i in range(len(batch.supports))]
-    every = np.concatenate(labels)[:, opened.group].astype(int)
-    weight = np.exp(-0.1 * costs[np.arange(len(costs)), every].sum(axis=1))
-    expected = [weight[every[:, 2] == a].sum() / weight.sum() for a in range(3)]
-    assert oracle.action_weights(costs, 2, 0.1) == pytest.approx(expected)
-    assert oracle.log_derivations == pytest.approx(np.log(len(every)))
 
 
 def test_a_rule_reads_aloud() -> None:

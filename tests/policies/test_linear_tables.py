@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from milpcb.errors import InputError
-from milpcb.types import Floats
 from policies.linear import LinearRules, supports
 from policies.linear import program as program_module
 from policies.linear.labelings import LabelTable, OneScore, Shape, support_table
@@ -17,20 +16,6 @@ from policies.linear.supports import Supports
 BINARY = np.array(
     [[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 0, 0]], float
 )
-INTEGERS = np.array([[-3, 10, 0], [4, 30, 1], [0, 20, 1], [4, 30, 1], [-1, 40, 0], [2, 10, 1]], float)
-REALS = np.array([[0.3, -2.5], [1.7, 5.5], [0.3, -2.5], [0.9, 1.0], [2.4, 0.0], [-1.0, 5.5]])
-ALIKE = np.column_stack([BINARY[:, 0], 1 - BINARY[:, 0], 3 * BINARY[:, 1], INTEGERS[[0, 1, 2, 3, 4, 5, 0], 0]])
-POOLS = {
-    "binary, two of four": (LinearRules(max_weight=3, max_features=2), BINARY),
-    "binary, three of four, three actions": (LinearRules(3, max_weight=1, max_features=3), BINARY),
-    "binary, all": (LinearRules(max_weight=2), BINARY[:, :3]),
-    "mixed grids": (LinearRules(max_weight=2, max_features=2), INTEGERS),
-    "mixed grids, three actions": (LinearRules(3, max_weight=2, max_features=2), INTEGERS),
-    "four actions": (LinearRules(4, max_weight=1, max_features=1), INTEGERS[:5]),
-    "reals": (LinearRules(max_weight=2, thresholds=2), REALS),
-    "features alike": (LinearRules(max_weight=1, max_features=2), ALIKE),
-    "contexts alike": (LinearRules(3), np.ones((3, 2))),
-}
 
 
 def table_of(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
@@ -41,11 +26,6 @@ def table_of(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
 def binary(n: int, bound: int = 5) -> tuple[Shape, ...]:
     """The shapes of n binary columns."""
     return (Shape((0, 1), bound),) * n
-
-
-def totals(labelings: np.ndarray, costs: Floats) -> Floats:
-    """The total cost of each labeling (N, m)."""
-    return costs[np.arange(len(costs)), labelings].sum(axis=1)
 
 
 # ------------------------------------------------------------------- tables
@@ -100,13 +80,6 @@ def test_a_table_is_the_list_of_labelings_by_definition(shapes: tuple[Shape, ...
         assert [bool(w) for w in weights] == used, "weights on the columns that the labels depend on, and on no other"
 
 
-def test_tables_are_built_once_for_all_contexts_of_one_grid() -> None:
-    """The same contexts in another order share the tables."""
-    rules = LinearRules(max_features=2)
-    tables = [Supports(rules.on(BINARY[rows]).scored).batches[0].table for rows in ([0, 1, 4, 6], [2, 3, 4, 5, 6])]
-    assert tables[0] is tables[1]
-
-
 # ------------------------------------------------------------------- search
 
 
@@ -136,41 +109,7 @@ def test_the_first_support_and_the_first_row_win_a_tie() -> None:
 # ------------------------------------------------------------------- program
 
 
-@pytest.mark.parametrize("name", POOLS)
-def test_every_column_costs_what_its_rule_costs(name) -> None:
-    """The cost map is exact at every column, linear in the costs, and the same with side constraints."""
-    rules, contexts = POOLS[name]
-    opened = rules.on(contexts)
-    encoding = opened.program(constrained=True)
-    assert isinstance(encoding, TableEncoding)
-    rng = np.random.default_rng(0)
-    first, second = rng.normal(size=(2, len(opened.contexts), rules.n_actions))
-    maps = [encoding.objective(costs) for costs in (first, second, first + second)]
-    assert np.allclose(maps[0].coefficients + maps[1].coefficients, maps[2].coefficients)
-    assert np.isclose(maps[0].offset + maps[1].offset, maps[2].offset)
-    for column in rng.permutation(encoding.program.n_columns)[:50]:
-        x = np.eye(1, encoding.program.n_columns, column)[0]
-        labels = encoding.decode(x, first).predict(opened.contexts)
-        assert maps[0].coefficients[column] + maps[0].offset == pytest.approx(totals(labels[None], first)[0])
-
-
 # ------------------------------------------------------------------- sizes
-
-
-def test_opening_builds_no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are built when a program, a search or the size is asked for; draws and lists need none; once is enough."""
-    built = []
-    monkeypatch.setattr(supports, "support_table", lambda *asked: built.append(asked) or support_table(*asked))
-    opened = LinearRules(max_weight=1).on(BINARY)
-    opened.draw(np.random.default_rng(0))
-    next(iter(opened.policies()))
-    assert not built
-    assert {"program", "search", "action_weights"} <= opened.capabilities
-    first = opened.log_size
-    n_built = len(built)
-    assert n_built
-    assert (opened.log_size, opened.unsupported) == (first, {})
-    assert len(built) == n_built
 
 
 def test_the_program_is_by_tables_where_they_have_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,10 @@ import pytest
 from milpcb import open_oracle
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
-from milpcb.types import Floats, Ints
 from policies.linear import LinearRules, supports
 from policies.linear.labelings import Diagram, LabelTable, OneScore, Shape, support_table
 from policies.linear.policy_class import OpenedLinear
 from policies.linear.search_tables import TableTerms
-from policies.linear.supports import Supports
 
 POOLS = {
     "three of seven": (LinearRules(max_features=3), 2, 7),
@@ -36,21 +34,6 @@ def opened(name: str, rng: np.random.Generator, rows: int = 40) -> OpenedLinear:
 def table_of(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
     """The table of columns of these shapes."""
     return support_table(OneScore(n_cuts + 1), shapes)
-
-
-def every_row(on: OpenedLinear) -> Ints:
-    """The labelings (n, g) of the contexts by each row of each table, supports in turn."""
-    every = Supports(on.scored)
-    rows = []
-    for batch in every.batches:
-        patterns = np.array([every.patterns_of(batch, codes) for codes in every.codes_of(on.contexts)])
-        rows += [batch.table.labels[:, patterns[:, i]] for i in range(len(batch.supports))]
-    return np.concatenate(rows).astype(int)
-
-
-def totals_of(labels: Ints, costs: Floats) -> Floats:
-    """The total (n,) of each labeling."""
-    return np.asarray(costs[np.arange(len(costs)), labels].sum(axis=1))
 
 
 @pytest.mark.parametrize(
@@ -108,29 +91,6 @@ def test_only_two_actions_and_two_values_need_no_larger_weights() -> None:
     costs = np.random.default_rng(1).integers(-9, 10, (50, 2)).astype(float)
     wide, narrow = (open_oracle(LinearRules(2, most, 5), contexts, "search") for most in (50, 5))
     assert wide.value(costs) == narrow.value(costs)
-
-
-@pytest.mark.parametrize("name", POOLS)
-def test_answers_are_those_of_all_rows(name: str) -> None:
-    """Value, profile, rule and sums are those of the products of the whole tables, from costs and from kept totals."""
-    rng = np.random.default_rng(2)
-    on = opened(name, rng)
-    search, terms, labels = on.search(), on.terms(), every_row(on)
-    for scale in (1.0, 60.0):  # below and above SPAN, which divides the two ways to sum
-        costs = rng.normal(size=(len(on.contexts), on.n_actions))
-        costs += scale * rng.integers(-9, 10, costs.shape)
-        every, row = totals_of(labels, costs), int(rng.integers(len(costs)))
-        kept, place = terms.totals(on.contexts, costs), terms.places(on.contexts)[row]
-        profile = [every[labels[:, row] == a].min() for a in range(on.n_actions)]
-        logs = [np.logaddexp.reduce(-0.5 * every[labels[:, row] == a]) for a in range(on.n_actions)]
-        assert [search.value(costs), terms.value(kept)] == pytest.approx([every.min()] * 2, abs=1e-9, rel=0.0)
-        for total, rule in (search.minimise(costs), terms.minimise(kept)):
-            assert total == pytest.approx(every.min(), abs=1e-9, rel=0.0)
-            assert totals_of(rule.predict(on.contexts)[None], costs)[0] == pytest.approx(total, abs=1e-9, rel=0.0)
-        assert search.profile(costs, row) == pytest.approx(profile, abs=1e-9, rel=0.0)
-        assert terms.profile(kept, place) == pytest.approx(profile, abs=1e-9, rel=0.0)
-        assert search.log_weights(costs, row, 0.5) == pytest.approx(logs, abs=1e-8)
-        assert terms.log_weights(kept, place, 0.5) == pytest.approx(logs, abs=1e-8)
 
 
 def test_five_of_twenty_features_are_answered() -> None:

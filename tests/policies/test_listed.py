@@ -76,13 +76,6 @@ def test_repeated_labelings_count_once():
     assert len(policies.on(REALS).labelings()) == 3
 
 
-def test_draw_is_uniform():
-    """Each of the N labelings is drawn with probability 1 / N."""
-    rng, opened = np.random.default_rng(0), FiniteClass(AGREE, 3).on(REALS)
-    counts = np.bincount([opened.draw(rng).index for _ in range(2000)], minlength=4)
-    assert np.abs(counts - 500).max() < 100  # five standard deviations
-
-
 def test_a_labeling_prints_its_counts():
     """A labeling prints its number and how often it plays each action."""
     first, second, *_ = FiniteClass([[0, 1, 0], [1, 1, 1], [2, 1, 0]], 3).on(REALS[:3]).policies()

@@ -1,7 +1,5 @@
 """Monotone rules: the closure program and the minimum cut against the definition."""
 
-import subprocess
-import sys
 from itertools import product
 
 import hypothesis.strategies as st
@@ -74,15 +72,6 @@ def test_the_search_finds_the_minimum_cut_of_networkx(n_actions, whole, seed):
     costs = np.rint(5 * costs) if whole else costs
     expected = least_cost_by_networkx(opened.contexts, costs)
     assert search.value(costs) == pytest.approx(expected, abs=0 if whole else 1e-10)
-
-
-def test_program_and_search_agree_on_many_contexts():
-    """Whole costs on 300 contexts give the same integers by both routes."""
-    rng = np.random.default_rng(2)
-    contexts, costs = rng.normal(size=(300, 2)), rng.integers(-9, 10, (300, 3)).astype(float)
-    program, search = (open_oracle(MonotoneRules(3), contexts, kind=kind) for kind in ("milp", "search"))
-    assert search.value(costs) == program.value(costs)
-    assert (search.profile(costs, 5) == program.profile(costs, 5)).all()
 
 
 def test_a_tie_goes_to_the_lowest_actions():
@@ -188,14 +177,6 @@ def test_a_condition_says_which_values_reach_the_floor(axis, floor, text):
     assert ("" if test is None else test.in_words(ORDERED)) == text
 
 
-def test_a_feature_of_0_and_1_is_said_so():
-    """Whether it is ordered by its values or by one cut between them."""
-    contexts = np.array([[0.0, 3.0], [1.0, 3.0]])
-    for thresholds in (None, [[0.5], []]):
-        rule = open_oracle(MonotoneRules(2, thresholds=thresholds), contexts, "search").minimise(1 - np.eye(2)).policy
-        assert "x0 = 1" in str(rule)
-
-
 def test_floors_are_the_lowest_contexts_of_an_action():
     """Only contexts with nothing of the same or a larger action below them are written down."""
     contexts = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0]])
@@ -222,12 +203,3 @@ def test_new_contexts_get_the_least_monotone_extension():
     constant = open_oracle(MonotoneRules(3), pool).minimise(costs[:, [1, 0, 1]] * 0 + [1, 0, 1]).policy
     assert str(constant) == "play action 1"
     assert constant.predict([[-9, -9]]).tolist() == [1]
-
-
-def test_numba_waits_for_the_search():
-    """Importing the class and opening its program does not import numba."""
-    code = (
-        "import sys, numpy as np; from policies.monotone import MonotoneRules; "
-        "MonotoneRules(2).on(np.zeros((2, 1))).program(); sys.exit('numba' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -12,6 +12,8 @@ from policies.rule_lists import Clause, RuleList
 from policies.thresholds import ThresholdRule
 from policies.trees import DecisionTree, Leaf, Split
 
+from .rules import RULES
+
 CLASSES = {
     "threshold_rules": ThresholdRules(3, max_cuts=3, thresholds=7),
     "decision_trees": DecisionTrees(3, depth=3, thresholds=7),
@@ -91,3 +93,8 @@ def test_explicit_cuts_are_printed_in_full(cut):
         DecisionTree(Split(0, cut, Leaf(0), Leaf(1))),
     ):
         assert_says_what_it_does(policy, contexts)
+
+
+def test_rules_read_aloud(assert_golden):
+    """Names of features and actions, = 0 and = 1 for features of 0 and 1, what always holds left out."""
+    assert_golden("\n\n".join(str(rule) for rule in RULES) + "\n", "rules.txt")

@@ -17,7 +17,6 @@ from tests.refused import refused
 from .rules import BOX, HALFSPACE, LIST, MONOTONE, SCORE, THRESHOLD, TREE
 
 CONTEXTS = np.array([[20.0, 1.0], [70.0, 0.0], [30.0, 0.0], [64.0, 1.0]])
-FOUR = [[0, 0], [0, 1], [1, 0], [1, 1]]
 CLASSES = sorted(set(registry.BUILTIN["policies"]) - {"finite_class"})
 LOGGED = {"min_action_rows": 1, "logged_actions": [0, 1, 0, 1]}
 WIDE = np.random.default_rng(0).normal(size=(40, 5))

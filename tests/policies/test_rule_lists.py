@@ -3,10 +3,8 @@
 from dataclasses import replace
 from itertools import permutations, product
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
@@ -37,44 +35,11 @@ def derivations(lists, contexts):
 
 
 @EVERY_INSTANCE
-@settings(max_examples=3)
-@given(data=st.data())
-def test_action_weights_are_those_of_the_derivations(name, data, draw_costs):
-    """The Exp4 distribution counts every list as often as it can be written."""
-    lists, contexts = INSTANCES[name]
-    costs = draw_costs(data, len(contexts), lists.n_actions)
-    row = data.draw(st.integers(0, len(contexts) - 1))
-    labels = np.array(list(derivations(lists, contexts)))
-    logs = -0.3 * costs[np.arange(len(costs)), labels].sum(axis=1)
-    weights = np.exp(logs - logs.max())
-    mass = np.array([weights[labels[:, row] == a].sum() for a in range(lists.n_actions)])
-    oracle = open_oracle(lists, contexts, kind="search")
-    assert oracle.action_weights(costs, row, 0.3) == pytest.approx(mass / mass.sum(), abs=1e-10)
-    assert np.exp(oracle.log_derivations) == pytest.approx(len(labels))
-
-
-@EVERY_INSTANCE
 def test_every_labeling_has_a_derivation(name):
     """The ways to write a list reach the labelings of the class, and no others."""
     lists, contexts = INSTANCES[name]
     written = {tuple(labels.tolist()) for labels in derivations(lists, contexts)}
     assert written == set(map(tuple, lists.on(contexts).labelings().tolist()))
-
-
-def cells_of(terms, contexts):
-    """The leaf totals that each context is added to: the cells of levels 1 to 3 that hold it, in this order."""
-    return [place[:, 0] // terms.n_actions for place in terms.places(contexts)]
-
-
-def test_cells_add_up_their_contexts():
-    """The total of (cell, action) is that of the action over the contexts in the cell, exact for whole costs."""
-    opened = RuleLists(2, 3, thresholds=2).on(np.random.default_rng(0).normal(size=(40, 2)))
-    terms = opened.terms()
-    costs = np.random.default_rng(1).integers(-9, 9, (len(opened.contexts), 2)).astype(float)
-    expected = np.zeros((terms.n_terms // 2, 2))
-    for here, row in zip(cells_of(terms, opened.contexts), costs, strict=True):
-        expected[here] += row
-    assert (terms.adder(opened.contexts)(costs) == expected.ravel()).all()
 
 
 def test_the_program_has_the_size_it_states():

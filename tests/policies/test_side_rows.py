@@ -1,21 +1,15 @@
 """Side rows in classes whose derivations are paths: the walks against the list of all paths, and who has none."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from milpcb.constraints import LabelConstraint, always, share_at_most
 from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError
-from milpcb.listed import ListedSearch
 from milpcb.oracles import open_oracle
 from milpcb.protocols import SideConstraint
-from milpcb.types import Floats
 from policies import BoxRules, LinearRules, MonotoneRules, RuleLists, ThresholdRules
 from policies.paths import policy_class as paths
-from policies.paths.kernels import longest
-from policies.paths.policy_class import PathTerms
 
 RNG = np.random.default_rng(5)
 CONTEXTS = RNG.integers(0, 2, (40, 8)).astype(float)
@@ -26,60 +20,6 @@ LARGER = {
     "rectangles": (BoxRules(3, max_features=2), REALS),
     "three cuts": (ThresholdRules(2, max_cuts=3, thresholds=6), REALS),
 }
-
-
-def every_path(terms: PathTerms, contexts: Floats) -> ListedSearch:
-    """Return the list of all derivations, those that walks go through, with what they play on the contexts."""
-    terms = terms.under([]).terms  # those whose graph is walked on
-    graph = terms.graph.plain
-    paths, node = np.full((1, longest(graph)), graph.nothing), np.zeros(1, dtype=np.int64)
-    for step in range(longest(graph)):
-        counts = np.where(node < graph.n_inner, np.diff(graph.edges.first, append=len(graph.edges.to))[node], 1)
-        rank = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        paths, node = np.repeat(paths, counts, axis=0), np.repeat(node, counts)
-        inner = node < graph.n_inner
-        edge = graph.edges.first[node[inner]] + rank[inner]
-        paths[inner, step], node[inner] = graph.edges.term[edge], graph.edges.to[edge]
-    labels = np.empty((len(paths), len(contexts)), dtype=np.int64)
-    for row, place in enumerate(terms.places(contexts)):
-        acts = np.full(graph.nothing + 1, -1)
-        decided, actions = terms.deciding(place)
-        acts[decided] = actions
-        assert (np.count_nonzero(acts[paths] >= 0, axis=1) == 1).all()
-        labels[:, row] = acts[paths].max(axis=1)
-    return ListedSearch(list(range(len(paths))), labels, terms.n_actions)
-
-
-@pytest.mark.parametrize("name", LARGER)
-@pytest.mark.parametrize(
-    "sides", [(None, 0.2), (0.8, None), (0.45, 0.55), (0.5, 0.5), ((0.3, 0.6), (0.4, 0.7)), ((0.6, 0.7), (0.7, None))]
-)
-def test_walks_find_the_derivations_that_keep_the_rows(name: str, sides: Any) -> None:
-    """Profiles and weights under one row, and under two, are those of all paths that keep them."""
-    rules, contexts = LARGER[name]
-    terms = rules.on(contexts).terms()
-    rng = np.random.default_rng(0)
-    shape = (len(contexts), rules.n_actions)
-    every, rows = every_path(terms, contexts), []
-    for low, high in sides if isinstance(sides[0], tuple) else [sides]:
-        weights = rng.normal(size=shape)
-        totals = every.totals(weights)
-        lower = -np.inf if low is None else np.quantile(totals, low, method="nearest")
-        upper = np.inf if high is None else np.quantile(totals, high, method="nearest")
-        rows.append(SideConstraint(weights, lower - 1e-9, upper + 1e-9))
-    costs, place = 100.0 * rng.normal(size=shape), terms.places(contexts[:1])[0]
-    totals, kept = terms.totals(contexts, costs), every.under(rows)
-    under = terms.under([row.mapped(terms.adder(contexts)) for row in rows])
-    assert 0 < len(kept.labels) < len(every.labels)
-    assert under.profile(totals, place) == pytest.approx(kept.profile(costs, 0), abs=1e-9)
-    value, policy = under.minimise(totals)
-    labels = policy.predict(contexts)
-    attained = costs[np.arange(len(contexts)), labels].sum()
-    assert [value, attained] == pytest.approx([kept.value(costs)] * 2, abs=1e-9)
-    assert all(row.keeps(labels) for row in rows)
-    for rate in (0.0, 0.01, 3.0):  # at 3 the best of those left weighs e^-1000 times the best of all
-        logs = under.log_weights(totals, place, rate)
-        assert logs == pytest.approx(kept.log_weights(costs, 0, rate), abs=1e-8)
 
 
 def test_rows_on_rows_are_all_kept() -> None:
@@ -141,17 +81,3 @@ def test_monotone_rules_take_guard_rails_alone() -> None:
     rail = always(1, rows=[3])
     oracle = open_oracle(MonotoneRules(2), REALS, "search", constraints=[rail])
     assert oracle.profile(np.zeros((40, 2)), 3).tolist() == [np.inf, 0.0]
-
-
-def test_support_tables_answer_as_the_program() -> None:
-    """Where scoring rules are too many to list, search and HiGHS agree under a budget, on whole costs."""
-    rng = np.random.default_rng(4)
-    contexts = rng.integers(0, 2, (14, 6)).astype(float)
-    budget = share_at_most(0, 0.3)
-    weights = LabelConstraint(rng.normal(size=(14, 3)), 0.5, "weights")
-    rules = LinearRules(3, max_features=2)
-    search, program = (open_oracle(rules, contexts, kind, constraints=[budget, weights]) for kind in ("search", "milp"))
-    for _ in range(3):
-        costs = rng.integers(-9, 10, (14, 3)).astype(float)
-        assert search.value(costs) == program.value(costs)
-        assert (search.profile(costs, 3) == program.profile(costs, 3)).all()

@@ -7,7 +7,7 @@ import pytest
 
 from milpcb.errors import InputError
 from milpcb.protocols import Opened, PolicyClass, Terms, recursion
-from milpcb.types import Floats, Ints
+from milpcb.types import Floats
 from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
 
 CLASSES = [
@@ -34,54 +34,6 @@ def both(policies: PolicyClass, contexts: Floats) -> list[tuple[Opened, Terms]]:
     """Return the class on ``contexts`` with its terms there, and with those of all its cut points."""
     opened = policies.on(contexts)
     return [(opened, opened.terms()), (opened, opened.fixed().terms())]
-
-
-def drawn(opened: Opened, *, whole: bool, seed: int = 0) -> Floats:
-    """Return costs (g, K)."""
-    rng, shape = np.random.default_rng(seed), (len(opened.contexts), opened.n_actions)
-    return rng.integers(-9, 10, shape).astype(float) if whole else rng.normal(size=shape)
-
-
-def added_up(terms: Terms, places: list[Ints], costs: Floats) -> Floats:
-    """Return the totals, one cost after the other."""
-    totals = np.zeros(terms.n_terms)
-    for place, row in zip(places, costs, strict=True):
-        for action, cost in enumerate(row):
-            totals[place[:, action]] += cost
-    return totals
-
-
-@pytest.mark.parametrize(("policies", "pool"), EVERY)
-def test_whole_costs_are_answered_as_the_definition_says(policies: PolicyClass, pool: str) -> None:
-    """Profile and minimum over kept totals are those over the list of all policies, exactly."""
-    for opened, terms in both(policies, POOLS[pool]):
-        costs, places = drawn(opened, whole=True), terms.places(opened.contexts)
-        totals = added_up(terms, places, costs)
-        labels = np.array([policy.predict(opened.contexts) for policy in opened.policies()])
-        every = costs[np.arange(len(costs)), labels].sum(axis=1)
-        for row, place in enumerate(places):
-            expected = [every[labels[:, row] == a].min() for a in range(opened.n_actions)]
-            assert terms.profile(totals, place).tolist() == expected
-        value, policy = terms.minimise(totals)
-        assert value == every.min()
-        assert costs[np.arange(len(costs)), policy.predict(opened.contexts)].sum() == value
-
-
-@pytest.mark.parametrize(("policies", "pool"), EVERY)
-def test_real_costs_are_answered_as_the_search_does(policies: PolicyClass, pool: str) -> None:
-    """Over the same literals, profile and action weights are those of the search up to rounding."""
-    opened = policies.on(POOLS[pool])
-    terms, search = opened.terms(), opened.search()
-    costs, places = drawn(opened, whole=False), terms.places(opened.contexts)
-    totals = added_up(terms, places, costs)
-    assert terms.totals(opened.contexts, costs) == pytest.approx(totals, rel=1e-12, abs=1e-12)
-    for row, place in enumerate(places):
-        assert terms.profile(totals, place) == pytest.approx(search.profile(costs, row), rel=1e-12, abs=1e-12)
-        logs = terms.log_weights(totals, place, 0.7)
-        assert logs == pytest.approx(search.log_weights(costs, row, 0.7), rel=1e-12, abs=1e-12)
-    assert np.logaddexp.reduce(search.log_weights(0.0 * costs, 0, 0.0)) == pytest.approx(
-        terms.log_derivations, rel=1e-12
-    )
 
 
 @pytest.mark.parametrize(("policies", "pool"), EVERY)

@@ -2,10 +2,8 @@
 
 from itertools import combinations, product
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
@@ -78,21 +76,3 @@ def test_the_optimum_is_decoded_without_idle_cuts():
     policy = open_oracle(ThresholdRules(2, max_cuts=3, thresholds=5), contexts).minimise(costs).policy
     assert (len(policy.cuts), policy.actions) == (1, (0, 1))
     assert policy.predict(contexts).tolist() == wanted.tolist()
-
-
-@settings(max_examples=20)
-@given(data=st.data())
-def test_action_weights_sum_over_derivations(draw_costs, data):
-    """The Exp4 distribution counts every feature, set of cuts and actions once, to 1e-10."""
-    contexts, rules = np.random.default_rng(0).normal(size=(9, 2)), ThresholdRules(2, max_cuts=2)
-    costs, row = draw_costs(data, 9, 2), data.draw(st.integers(0, 8))
-    mass = np.zeros(2)
-    for f, cuts in enumerate(rules.on(contexts).fixed().thresholds):
-        for c in range(3):
-            for chosen, actions in product(combinations(cuts, c), product(range(2), repeat=c + 1)):
-                labels = ThresholdRule(f, chosen, actions).predict(contexts)
-                mass[labels[row]] += np.exp(-0.3 * costs[np.arange(9), labels].sum())
-    oracle = open_oracle(rules, contexts, kind="search")
-    weights = oracle.action_weights(costs, row, 0.3)
-    assert weights == pytest.approx(mass / mass.sum(), abs=1e-10)
-    assert np.exp(oracle.log_derivations) == pytest.approx(2 * (2 + 3 * 4 + 3 * 8))

@@ -155,3 +155,11 @@ def test_deep_trees_over_few_literals_are_searched():
     assert opened.route is Route.LITERALS
     costs = costs[: len(opened.contexts)]
     assert opened.search().value(costs) == costs.min(axis=1).sum()
+
+
+def test_where_features_are_not_counted_a_split_is_one_literal() -> None:
+    """A split that no limit asks for costs nothing: splits are merged unless the number of features binds."""
+    nested = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 2.0]])  # the second column divides as the first does, and more
+    for depth, limit, n_literals in [(2, None, 2), (2, 2, 2), (1, 1, 2), (2, 1, 3)]:
+        opened = DecisionTrees(3, depth=depth, thresholds="all", max_features=limit).on(nested)
+        assert len(opened._literals) == n_literals

@@ -15,7 +15,6 @@ from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees import DecisionTrees, sets
-from policies.trees import policy_class as trees_class
 from policies.trees.every_cut import EveryCutSearch
 from policies.trees.limits import Limits, TreesOn, context_counts
 from policies.trees.routes import Route
@@ -33,54 +32,11 @@ def columns(data: st.DataObject, m: int, d: int) -> Floats:
     return np.column_stack([rng.integers(0, kind, m) / max(1, kind - 1) for kind in kinds])
 
 
-@pytest.mark.parametrize(("depth", "thresholds"), [(1, "all"), (2, "all"), (2, 4), (3, "all"), (4, 2)])
-@settings(max_examples=10)
-@given(data=st.data())
-def test_pairs_of_features_answer_as_pairs_of_literals(
-    depth: int, thresholds: int | str, draw_costs: Callable[..., Floats], data: st.DataObject
-) -> None:
-    """All four questions have the same answers; whole costs the same to the last bit, and the same tree."""
-    n_actions, m = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 12 if depth < 4 else 6))
-    literals = Literals.of(columns(data, m, data.draw(st.integers(1, 3))), thresholds)
-    if not len(literals):
-        return
-    slow, fast = (route(TreesOn(literals, n_actions, depth, NAMES)) for route in (TreeSearch, by_codes))
-    g = len(literals.contexts)
-    costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
-    assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
-    assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
-    assert fast.log_weights(costs, row, 0.3) == pytest.approx(slow.log_weights(costs, row, 0.3), abs=1e-10)
-    whole = np.rint(costs)
-    assert fast.value(whole) == slow.value(whole)
-    assert (fast.profile(whole, row) == slow.profile(whole, row)).all()
-    assert fast.minimise(whole) == slow.minimise(whole)
-
-
-@pytest.mark.parametrize("depth", [2, 3])
-@settings(max_examples=20)
-@given(data=st.data())
-def test_root_cuts_answer_as_pairs_of_features(
-    depth: int, draw_costs: Callable[..., Floats], data: st.DataObject
-) -> None:
-    """Bounds prune no better root, with ties; whole costs are exact to the last bit, in any unit."""
-    n_actions, m = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 40 if depth < 3 else 25))
-    literals = Literals.of(columns(data, m, data.draw(st.integers(1, 3))), "all")
-    if not len(literals):
-        return
-    slow, fast = (route(TreesOn(literals, n_actions, depth, NAMES)) for route in (by_codes, EveryCutSearch))
-    g = len(literals.contexts)
-    costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
-    assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
-    assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-10)
-    assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
-    whole, unit = np.rint(costs), 2.0 ** data.draw(st.integers(-900, 900))
-    assert fast.value(whole * unit) == slow.value(whole) * unit == fast.minimise(whole * unit)[0]
-    assert fast.profile(whole * unit, row).tolist() == (slow.profile(whole, row) * unit).tolist()
-
-
 @st.composite
 def limits(draw: st.DrawFn, m: int) -> Limits:
-    """Return any limits that one leaf with ``m`` rows keeps."""
+    """Return no limits, or any that one leaf with ``m`` rows keeps."""
+    if draw(st.integers(0, 2)) == 0:
+        return Limits()
     return Limits(
         max_leaves=draw(st.sampled_from((None, 3, 4, 5, 7))),
         max_features=draw(st.sampled_from((None, None, 1, 2, 3))),
@@ -95,7 +51,7 @@ def limits(draw: st.DrawFn, m: int) -> Limits:
 def test_root_cuts_keep_limits_as_pairs_of_features(
     depth: int, draw_costs: Callable[..., Floats], data: st.DataObject
 ) -> None:
-    """Bounds prune no better root within the limits, whose leaves rows and what was logged make small or large."""
+    """Bounds prune no better root, with ties, free and within limits, by rows and by what was logged."""
     n_actions, m = data.draw(st.integers(2, 3)), data.draw(st.integers(2, 40 if depth < 3 else 25))
     literals = Literals.of(columns(data, m, data.draw(st.integers(1, 4))), "all", by_feature=True)
     if not len(literals):
@@ -103,7 +59,7 @@ def test_root_cuts_keep_limits_as_pairs_of_features(
     kept = data.draw(limits(m))
     logged = data.draw(st.lists(st.integers(0, n_actions - 1), min_size=m, max_size=m))
     counts = context_counts(literals.group, n_actions, logged if kept.min_action_rows else None)
-    if kept.too_small(counts.sum(axis=0)) or not kept:
+    if kept.too_small(counts.sum(axis=0)):
         return
     slow, fast = (
         route(TreesOn(literals, n_actions, depth, NAMES, kept, counts)) for route in (by_codes, EveryCutSearch)
@@ -118,18 +74,18 @@ def test_root_cuts_keep_limits_as_pairs_of_features(
         assert kept.allow(tree.root, literals.contexts, counts)
 
 
-@pytest.mark.parametrize(("depth", "thresholds"), [(1, "all"), (2, 7), (3, 3)])
-@settings(max_examples=8)
+@pytest.mark.parametrize(("depth", "thresholds"), [(1, "all"), (2, 7), (3, 3), (4, 1)])
+@settings(max_examples=10)
 @given(data=st.data())
 def test_pairs_of_features_keep_limits_as_pairs_of_literals(
     depth: int, thresholds: int | str, draw_costs: Callable[..., Floats], data: st.DataObject
 ) -> None:
-    """All four questions have the same answers within any limits; whole costs the same to the last bit."""
+    """All four questions have the same answers, free and within limits; whole costs the same to the last bit."""
     n_actions, m = 3, data.draw(st.integers(4, 60))
     literals = Literals.of(columns(data, m, 3), thresholds)
     kept = data.draw(limits(m))
     counts = context_counts(literals.group, n_actions, np.arange(m) % 3 if kept.min_action_rows else None)
-    if not len(literals) or kept.too_small(counts.sum(axis=0)) or not kept:
+    if not len(literals) or kept.too_small(counts.sum(axis=0)):
         return
     slow, fast = (route(TreesOn(literals, n_actions, depth, NAMES, kept, counts)) for route in (TreeSearch, by_codes))
     g = len(literals.contexts)
@@ -154,27 +110,6 @@ def test_root_cuts_are_proved_on_hundreds_of_contexts(kind: str, depth: int, m: 
     slow, fast = by_codes(on), EveryCutSearch(on)
     assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-9)
     assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-9)
-
-
-@pytest.mark.parametrize("at", Route)
-@pytest.mark.parametrize("depth", [1, 2])
-@given(data=st.data())
-@settings(max_examples=3)
-def test_every_kind_answers_for_all_cut_points(
-    at: Route, depth: int, draw_costs: Callable[..., Floats], data: st.DataObject
-) -> None:
-    """Search by each route, program and list agree on a cut between any two values."""
-    if at is Route.ROOTS and depth == 1:
-        return
-    costs = draw_costs(data, 8, 2)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trees_class, "route", lambda *_: at)
-        opened = DecisionTrees(2, depth=depth, thresholds="all").on(EIGHT)
-    search, program, listed = (open_oracle(opened, EIGHT, kind) for kind in ("search", "milp", "enumeration"))
-    assert search.value(costs) == pytest.approx(listed.value(costs), abs=1e-9)
-    assert search.minimise(costs).value == pytest.approx(listed.value(costs), abs=1e-9)
-    assert program.value(costs) == pytest.approx(listed.value(costs), abs=1e-6)
-    assert search.profile(costs, 3) == pytest.approx(listed.profile(costs, 3), abs=1e-9)
 
 
 def test_all_cut_points_stay_when_the_class_is_fixed() -> None:

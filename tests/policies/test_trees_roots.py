@@ -1,7 +1,6 @@
 """Trees of depth 3 and 4 on every cut: root cuts that ask one level down, their limits and refusals."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,30 +13,16 @@ from milpcb.types import Floats, Stop
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees import DecisionTrees, every_cut
-from policies.trees.every_cut import EveryCutSearch
 from policies.trees.limits import TreesOn
 from policies.trees.policy_class import OpenedTrees
 from policies.trees.root_cuts import all_rows
 from policies.trees.routes import MOST_SECONDS, Route, root_seconds
 from policies.trees.search import TreeSearch
 
-NAMES = Names.of(None, None)
-by_codes = partial(TreeSearch, by_codes=True)
-
 
 def table(rng: np.random.Generator, m: int, d: int) -> Floats:
     """Return contexts (m, d): some columns with many equal values, some with few, some of 0 and 1."""
     return np.column_stack([rng.integers(0, kind, m) for kind in rng.choice([2, 4, 1000], d)]).astype(float)
-
-
-def test_depth_4_answers_as_literals() -> None:
-    """The search asks itself as often as the depth wants."""
-    rng = np.random.default_rng(0)
-    literals = Literals.of(table(rng, 12, 2), "all")
-    costs = rng.integers(-9, 10, (len(literals.contexts), 3)).astype(float)
-    expected = TreeSearch(TreesOn(literals, 3, 4, NAMES)).value(costs)
-    search = EveryCutSearch(TreesOn(literals, 3, 4, NAMES))
-    assert search.value(costs) == expected == search.minimise(costs)[0]
 
 
 def test_rows_of_a_side_are_those_of_a_table_of_their_own() -> None:
@@ -115,18 +100,6 @@ def test_a_bound_at_a_time_limit_is_never_a_value(monkeypatch: pytest.MonkeyPatc
             refused()
 
 
-@pytest.mark.parametrize("thresholds", [2, "all"])
-def test_every_route_of_trees_ends_at_a_time_limit(thresholds: Any) -> None:
-    """Where pairs of literals are searched without a limit the answer is the same tree cost."""
-    rng = np.random.default_rng(5)
-    contexts, costs = rng.normal(size=(60, 3)), rng.integers(-9, 10, (60, 2)).astype(float)
-    for depth in (1, 2, 3):
-        trees = DecisionTrees(2, depth=depth, thresholds=thresholds)
-        oracles = [open_oracle(trees, contexts, "search", **limit) for limit in ({}, {"time_limit": 600})]
-        free, limited = (oracle.minimise(costs).value for oracle in oracles)
-        assert free == limited
-
-
 def test_what_would_take_hours_is_refused_in_words_about_trees() -> None:
     """The line has the estimate and what mends it, whichever kind of oracle was asked for."""
     contexts = np.random.default_rng(4).normal(size=(20_000, 60))
@@ -140,3 +113,20 @@ def test_what_would_take_hours_is_refused_in_words_about_trees() -> None:
         ):
             trees.require(capability)
     assert "search" in DecisionTrees(3, depth=3, thresholds="all").on(contexts[:2000, :10]).capabilities
+
+
+@pytest.mark.parametrize("exponent", [-1000, -60, -20, 0, 20, 60, 900])
+@pytest.mark.parametrize("limits", [{}, {"max_leaves": 3}, {"max_features": 1}, {"min_leaf_size": 3}], ids=str)
+def test_the_search_by_root_cuts_prices_in_the_unit_of_the_costs(limits: dict[str, Any], exponent: int) -> None:
+    """Whole costs times a power of two have the profile of the whole costs times that power, to the last bit."""
+    rng = np.random.default_rng(0)
+    contexts = rng.normal(size=(30, 2))
+    costs = rng.integers(-9, 10, (30, 3)).astype(float)
+    opened = DecisionTrees(3, depth=2, thresholds="all", **limits).on(contexts)
+    assert isinstance(opened, OpenedTrees)
+    assert opened.route is Route.ROOTS
+    unit, search = 2.0**exponent, opened.search()
+    assert search.profile(costs * unit, 5).tolist() == (search.profile(costs, 5) * unit).tolist()
+    if not limits:
+        by_pairs = TreeSearch(TreesOn(opened._literals, 3, 2, Names()))
+        assert search.profile(costs, 5).tolist() == by_pairs.profile(costs, 5).tolist()

@@ -1,7 +1,6 @@
 """Trees under side constraints against the list of all their derivations."""
 
 from collections.abc import Iterator
-from functools import cache
 from itertools import product
 from typing import Any
 
@@ -12,11 +11,7 @@ from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.protocols import SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies import DecisionTrees
-from policies.literals import Literals
-from policies.names import Names
 from policies.trees import routes, usage
-from policies.trees.limits import Limits, TreesOn, context_counts
-from policies.trees.search import TreeSearch
 
 CONTEXTS = np.random.default_rng(0).integers(0, 2, (7, 3)).astype(float)
 CASES = {  # depth, literals, actions
@@ -152,26 +147,6 @@ def test_without_literals_the_actions_that_keep_the_rows_are_left() -> None:
     assert leaf.predict(CONTEXTS).tolist() == [2] * 7
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("scale", [1.0, 2.0**30, 1e-300, 0.3])
-def test_the_adder_gives_every_derivation_its_total(depth: int, scale: float) -> None:
-    """Whole costs are added up exactly, in any unit."""
-    terms = DecisionTrees(3, depth, thresholds=((0.5,),) * 3).terms()
-    leaves = np.array(list(every_derivation(3, 3, depth))) if depth < 3 else np.empty((0, 8), int)
-    add_up = terms.adder(CONTEXTS)
-    for seed in range(3):
-        costs = scale * np.random.default_rng(seed).integers(-9, 10, (7, 3))
-        added, totals = add_up(costs), terms.totals(CONTEXTS, costs)
-        rtol = 1e-12 if scale in (1e-300, 0.3) else 0.0
-        np.testing.assert_allclose(
-            added[leaves].sum(axis=1), totals[leaves].sum(axis=1), rtol=rtol, atol=rtol * scale * 100
-        )
-        place = terms.places(CONTEXTS)[3]
-        np.testing.assert_allclose(
-            terms.profile(added, place), terms.profile(totals, place), rtol=rtol, atol=rtol * scale * 100
-        )
-
-
 def test_what_would_be_too_much_to_keep_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its size and with the way out: by the class where no rule is small enough, else when the rows are known."""
     opened = DecisionTrees(3, depth=3, thresholds=50).on(np.random.default_rng(0).normal(size=(99, 1)))
@@ -217,107 +192,3 @@ def test_equal_weights_merge() -> None:
 def states_of(under: Any) -> list[Ints]:
     """Return how many nodes the states of depth 3 over five literals have: leaves, those of height 1, of height 2."""
     return np.split(np.diff(under.trees._graph.start)[4:], [1000, 1100])
-
-
-@pytest.mark.parametrize("depth", [2, 3])
-def test_trees_keep_the_row_with_the_cost_that_is_returned(depth: int) -> None:
-    """Larger trees on contexts: the policy keeps a budget, one- or two-sided, and attains the value."""
-    rng = np.random.default_rng(2)
-    contexts = rng.integers(0, 2, (60, 6)).astype(float)
-    terms = DecisionTrees(3, depth, thresholds=((0.5,),) * 6).terms()
-    add_up, weights = terms.adder(contexts), rng.integers(0, 4, (60, 3)).astype(float)
-    base = weights.sum(axis=0).min()  # the lightest of the trees that play one action
-    for lower, upper in [(-np.inf, base), (base + 2.0, base + 3.0), (base + 5.0, np.inf)]:
-        under = terms.under([SideConstraint(add_up(weights).copy(), lower, upper)])
-        for _ in range(3):
-            costs = rng.integers(-9, 10, (60, 3)).astype(float)
-            value, tree = under.minimise(add_up(costs))
-            labels = tree.predict(contexts)
-            assert costs[np.arange(60), labels].sum() == value == under.value(add_up(costs))
-            assert lower <= weights[np.arange(60), labels].sum() <= upper
-            assert min(under.profile(add_up(costs), terms.places(contexts[:1])[0])) == value
-
-
-def test_sums_of_weights_underflow_nowhere() -> None:
-    """Trees of depth 3 whose costs differ by ten thousands: every sum has all its digits."""
-    terms, leaves = trees("depth 3")
-    rng = np.random.default_rng(8)
-    weights = rng.integers(0, 3, terms.n_terms).astype(float)
-    for scale in (1.0, 100.0, 300.0, 5000.0):
-        check(
-            terms, leaves, [row_of(weights, leaves, (0.05, 0.2))], scale * rng.normal(size=terms.n_terms), whole=False
-        )
-
-
-Ways = dict[tuple[float, ...], tuple[float, float]]
-
-
-def ways(truth: Floats, rows: list[SideConstraint], costs: Floats, depth: int, kept: Limits, counts: Floats) -> Ways:
-    """Return least total and summed exp(-total) of all trees by leaves and usage, by definition; costs may be infinite.
-
-    Without limits trees are full, and leaves are not counted.
-    """
-
-    @cache
-    def below(here: tuple[bool, ...], height: int) -> Ways:
-        at, found = np.array(here), Ways()
-
-        def add(key: tuple[float, ...], cost: float, mass: float) -> None:
-            least, sums = found.get(key, (np.inf, 0.0))
-            found[key] = min(least, cost), sums + mass
-
-        if (kept or height == 0) and not kept.too_small(counts[at].sum(axis=0)):
-            for a in range(costs.shape[1]):
-                cost = float(costs[at, a].sum())
-                if cost < np.inf:
-                    add((1, *(round(float(row.weights[at, a].sum()), 9) for row in rows)), cost, np.exp(-cost))
-        for column in truth.T if height else ():
-            fails, holds = (below(tuple((at & side).tolist()), height - 1) for side in (~column, column))
-            for (one, (cost, mass)), (two, (other, more)) in product(fails.items(), holds.items()):
-                leaves, *usage = (round(x + y, 9) for x, y in zip(one, two, strict=True))
-                if kept.max_leaves is None or leaves <= kept.max_leaves:
-                    add((leaves if kept.max_leaves else 1, *usage), cost + other, mass * more)
-        return found
-
-    return below((True,) * len(costs), depth)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_rows_and_limits_to_depth_6_are_those_of_the_definition(seed: int) -> None:
-    """Values, profiles, sums of weights and trees from costs, free and within limits, by products and by codes."""
-    rng = np.random.default_rng(seed)
-    depth, n_actions = 1 + seed % 6, int(rng.integers(2, 4))
-    contexts = rng.integers(0, 2, (6, int(rng.integers(1, 6 if depth < 3 else 4)))).astype(float)
-    literals = Literals.of(contexts, 1)
-    kept = Limits(*rng.choice([None, 3, 5, 7], 1), min_leaf_size=rng.choice([None, 1, 2])) if seed % 4 else Limits()
-    counts, g = context_counts(literals.group, n_actions, None), len(literals.contexts)
-    if not len(literals):
-        return
-    rows = []
-    for _ in range(int(rng.integers(1, 3))):
-        weights = rng.integers(-1, 3, (g, n_actions)) / float(rng.choice([1, 3]))
-        middle = float(weights[np.arange(g), rng.integers(0, n_actions, g)].sum())
-        rows.append(SideConstraint(weights, *[(-np.inf, middle + 0.1), (middle - 0.1, middle + 0.6)][seed % 2]))
-    under = TreeSearch(TreesOn(literals, n_actions, depth, Names(), kept, counts), by_codes=bool(seed % 3)).under(rows)
-    costs, row = rng.integers(-9, 10, (g, n_actions)).astype(float), int(rng.integers(g))
-
-    def expected(costs: Floats) -> tuple[float, float]:
-        found = ways(literals.truth, rows, costs, depth, kept, counts)
-        left = [found[key] for key in found if all(row.holds(used) for row, used in zip(rows, key[1:], strict=True))]
-        return min((cost for cost, _ in left), default=np.inf), sum(mass for _, mass in left)
-
-    least = expected(costs)[0]
-    at_row = [
-        np.where((np.arange(g) == row)[:, None] & (np.arange(n_actions) != a), np.inf, costs) for a in range(n_actions)
-    ]
-    profile, masses = zip(*map(expected, at_row), strict=True)
-    assert under.value(costs) == least
-    assert under.profile(costs, row).tolist() == list(profile)
-    with np.errstate(divide="ignore"):
-        np.testing.assert_allclose(under.log_weights(costs, row, 1.0), np.log(masses), rtol=1e-11, atol=1e-11)
-    if least < np.inf:
-        value, tree = under.minimise(costs)
-        labels = tree.predict(literals.contexts)
-        assert value == least == costs[np.arange(g), labels].sum()
-        assert all(row.keeps(labels) for row in rows)
-        assert not kept or kept.allow(tree.root, literals.contexts, counts)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import milpcb
 from milpcb import open_oracle
 from milpcb.constraints import share_at_most
 from policies import DecisionTrees, from_json
@@ -50,14 +49,3 @@ def test_it_is_a_policy_like_any_other():
     assert from_json(policy.to_json()).predict(X).tolist() == [int(TOTALS.argmin())] * N
     assert best in policy.to_sql()
     assert trees.log_size(X) == pytest.approx(np.log(K))
-
-
-def test_learners_and_bandits_compete_with_constants():
-    """Exp4 over three constants; a bandit whose contexts arrive."""
-    found = milpcb.play("planted", ["exp4", "bistro_plus"], 20, policies=DecisionTrees(K, 0))
-    assert list(found.names) == ["exp4", "bistro_plus"]
-    bandit = milpcb.Bandit(DecisionTrees(2, 0, thresholds=[[0.5]]), learner="exp4")
-    for number in range(30):
-        decision = bandit.act([number / 30])
-        bandit.learn(decision, cost=float(decision.action == 0))
-    assert bandit.policy().predict([[0.1], [0.9]]).tolist() == [1, 1]
