@@ -27,8 +27,10 @@ class Best(NamedTuple):
     policy: FoundPolicy
 
 
-# Returns the best of some policies for costs (n, K); where there are none, InfeasibleError.
-Search = Callable[[Floats], Best]
+class Restricted(NamedTuple):
+    """The search for the ``best`` of some policies by costs (n, K); where there are none, InfeasibleError."""
+
+    best: Callable[[Floats], Best]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +82,10 @@ def best_of(oracle: Oracle, costs: Floats) -> Best:
     return Best(answer.value, answer.policy)
 
 
-def best_or_none(search: Search, costs: Floats) -> Best | None:
+def best_or_none(search: Question | Restricted, costs: Floats) -> Best | None:
     """Return the best of some policies; None where there are none."""
     try:
-        return search(costs)
+        return search.best(costs)
     except InfeasibleError:
         return None
 

@@ -20,7 +20,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import several
 from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, shown
-from milpcb.offline.question import Best, Question, Search, explicit
+from milpcb.offline.question import Best, Question, Restricted, explicit
 from milpcb.offline.restrictions.restriction import Restriction, check_columns
 from milpcb.types import Answer, Floats
 
@@ -224,7 +224,7 @@ class Monotone(Restriction):
     columns: Mapping[int, int]
     name: str = "monotone"
 
-    def of(self, question: Question) -> Search:
+    def of(self, question: Question) -> Question | Restricted:
         """See Restriction."""
         known = explicit(question)
         if not isinstance(self.columns, Mapping):
@@ -246,7 +246,7 @@ class InOrder(Restriction):
     joints: Sequence[Joint]
     name: str = "monotone"
 
-    def of(self, question: Question) -> Search:
+    def of(self, question: Question) -> Question | Restricted:
         """See Restriction."""
         known, joints = explicit(question), several("joints", self.joints, Joint, "Joint")
         check_orderable(known.policies)
@@ -261,7 +261,7 @@ class InOrder(Restriction):
             answer = order.best(opened, known.constraints, costs)
             return Best(answer.value, answer.policy)
 
-        return best
+        return Restricted(best)
 
 
 def check_orderable(policies: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from milpcb.core.checks import instance, several, whole
 from milpcb.errors import InputError
 from milpcb.offline.band import UPPER, Process, Progress
-from milpcb.offline.question import Best, Question, Search, best_or_none, check_question, scores_on
+from milpcb.offline.question import Best, Question, Restricted, best_or_none, check_question, scores_on
 from milpcb.offline.reference import Reference, matching
 from milpcb.offline.restrictions.restriction import Restriction
 from milpcb.offline.scores import Scores
@@ -96,9 +96,9 @@ class GainBand:
     lower: float
     upper: float
 
-    def ends(self, search: Search) -> tuple[float, float]:
+    def ends(self, search: Question | Restricted) -> tuple[float, float]:
         """Return the greatest lower end and the greatest upper end of some policies."""
-        low, high = (-search(floor).value for floor in self.floors)
+        low, high = (-search.best(floor).value for floor in self.floors)
         return low - self.reach, high + self.reach / UPPER
 
     @property
@@ -136,7 +136,7 @@ def gain_band(
     process = Process.of(question, scores, matching(reference, scores).played(scores.gains), rng)
     reach = process.reach(draws, level, rng, both=True, tick=progress)
     band = GainBand(reach, (-process.floor(1.0), -process.floor(-1.0)), 0.0, 0.0)
-    lower, upper = band.ends(question.best)
+    lower, upper = band.ends(question)
     return replace(band, lower=lower, upper=upper)
 
 

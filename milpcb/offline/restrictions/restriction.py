@@ -12,7 +12,7 @@ from milpcb.constraints import Constraint, LabelConstraint
 from milpcb.constraints.binding import EVERY_KIND, listed
 from milpcb.core.checks import index, number_array, several, whole, whole_array
 from milpcb.errors import InfeasibleError, InputError, shown
-from milpcb.offline.question import Best, Question, Search, best_or_none, explicit, with_options
+from milpcb.offline.question import Best, Question, Restricted, best_or_none, explicit, with_options
 from milpcb.oracles.without import without_columns
 from milpcb.protocols import Policy
 from milpcb.types import Bools, Floats, Ints
@@ -24,7 +24,7 @@ class Restriction(ABC):
     name: str
 
     @abstractmethod
-    def of(self, question: Question) -> Search:
+    def of(self, question: Question) -> Question | Restricted:
         """Return the search of the policies that keep it; raises InputError where the class has no such price."""
 
 
@@ -50,13 +50,13 @@ class Without(_OfColumns):
 
     name: str = "without a feature"
 
-    def of(self, question: Question) -> Search:
+    def of(self, question: Question) -> Question | Restricted:
         """See Restriction."""
         check_columns(self.columns, question.rows)
         known = explicit(question)
         policies, contexts = without_columns(known.policies, question.rows, self.columns)
         same = contexts is question.rows  # a million rows are not read again
-        return replace(known, policies=policies, contexts=known.contexts if same else contexts).best
+        return replace(known, policies=policies, contexts=known.contexts if same else contexts)
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ class Option(Restriction):
     options: Mapping[str, Any]
     name: str = "another option"
 
-    def of(self, question: Question) -> Search:
+    def of(self, question: Question) -> Question | Restricted:
         """See Restriction."""
         if not isinstance(self.options, Mapping) or not all(isinstance(name, str) for name in self.options):
             raise InputError(f"options must map names of options of the class to values, got {shown(self.options)}")
-        return replace(question, policies=with_options(question.policies, **self.options)).best
+        return replace(question, policies=with_options(question.policies, **self.options))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +83,10 @@ class Under(Restriction):
     def __post_init__(self) -> None:
         object.__setattr__(self, "constraints", tuple(listed(self.constraints, EVERY_KIND)))
 
-    def of(self, question: Question) -> Search:
+    def of(self, question: Question) -> Question | Restricted:
         """See Restriction."""
         further: Any = self.constraints  # the question binds them to its rows
-        return replace(question, constraints=(*question.constraints, *further)).best
+        return replace(question, constraints=(*question.constraints, *further))
 
 
 def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> Under:
@@ -111,7 +111,7 @@ class First(_OfColumns):
 
     name: str = "another first question"
 
-    def of(self, question: Question) -> Search:
+    def of(self, question: Question) -> Question | Restricted:
         """See Restriction."""
         policies: Any = question.policies
         if not (hasattr(policies, "depth") and hasattr(policies, "max_leaves")):
@@ -127,7 +127,7 @@ class First(_OfColumns):
         known = replace(question, policies=with_options(policies, thresholds=cuts.thresholds))
         check_columns(self.columns, known.rows)
         tests = [(column, cut) for column in self.columns for cut in cuts.thresholds[column]]
-        return partial(_best_rooted, known, tests)
+        return Restricted(partial(_best_rooted, known, tests))
 
 
 def _best_rooted(question: Question, tests: Sequence[tuple[int, float]], costs: Floats) -> Best:
@@ -155,7 +155,7 @@ def _best_below(question: Question, here: Bools, costs: Floats) -> Best | None:
     if len(rows) < (policies.min_leaf_size or 0) or fewest < (policies.min_action_rows or 0):
         return None
     smaller = with_options(policies, depth=policies.depth - 1, **own)
-    return best_or_none(Question(smaller, rows, kind=question.kind).best, costs[here])
+    return best_or_none(Question(smaller, rows, kind=question.kind), costs[here])
 
 
 @dataclass(frozen=True)
