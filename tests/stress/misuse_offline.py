@@ -171,9 +171,8 @@ def prices_and_fronts() -> Iterator[Case]:
     ))  # fmt: skip
     yield from restricted("Monotone", {}, columns=wrong(
         none=None, text="a", number=0, past={9: 1}, way={0: 2}, word={0: "more"}, a_list=[0], words={"age": 1},
-        half={0.5: 1}, nan={0: np.nan},
+        half={0.5: 1}, nan={0: np.nan}, empty=[],
     ))  # fmt: skip
-    yield from restricted("InOrder", {}, joints=wrong(none=None, text="a", number=0, numbers=[1], empty=[]))
     yield from restricted("Under", {}, constraints=USUAL["constraints"] | wrong(none=None))
     kept = {"labels": np.zeros(N, dtype=int), "rows": np.ones(N, dtype=bool), "n_actions": 2}
     yield from restricted("keep", kept, "n_actions",

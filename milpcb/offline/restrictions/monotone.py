@@ -1,11 +1,10 @@
-"""The best policy under an order: the action never goes down as a column grows. By branch and bound.
+"""The best policy under an order, by branch and bound: the action never goes down as a column grows.
 
 The best policy of the class bounds the cost of those in order. Where it goes down, from action a to a lower one b, at a
 context between two neighbouring values of the ordered column, every policy in order either plays less than k in the
 first or k or more in the second, for k between b and a; and so for all values before the first or after the second.
 These are two queries of the same oracle, with forbidden actions at contexts that cost nothing otherwise. The cheapest
-open answer is looked at next, so the first one that is in order is the best, whatever the class, the oracle and the
-side constraints are.
+open answer is looked at next, so the first one that is in order is the best.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -82,10 +81,9 @@ class Step(NamedTuple):
 
 
 class ActionOrder:
-    """The order that ``joints`` ask for, whatever the numbers of the other joints are; together they are all columns.
+    """The order that ``joints`` ask for; together they are all columns of the rows of the data, ``contexts`` (m, d).
 
-    ``contexts`` (m, d) are the rows of the data: a policy is looked at there first. ``thresholds`` are explicit cut
-    points, a tuple of one list a number, or anything else.
+    ``thresholds`` are explicit cut points, a tuple of one list a number, or anything else.
     """
 
     def __init__(self, joints: Sequence[Joint], contexts: Floats, thresholds: Any = None) -> None:
@@ -98,9 +96,8 @@ class ActionOrder:
     def best(self, opened: Opener, rules: Sequence[LabelConstraint], costs: Floats) -> Answer:
         """Return the answer about the policies that keep the order, under ``rules`` on the contexts; costs are (m, K).
 
-        Of the contexts on which ``opened`` opens oracles the first m are those given; its cut points are explicit, so
-        that they have the same policies. Raises InfeasibleError where no policy keeps order and side constraints,
-        OracleInexact where an answer came to nothing in time, InputError where there are too many queries.
+        Of the contexts on which ``opened`` opens oracles the first m are those given; its cut points are explicit.
+        Raises InfeasibleError; OracleInexact where no policy was found in time, InputError after too many queries.
         """
         asked = _Branches(opened, self._contexts, rules, costs)
         if not asked.push(()):
@@ -125,7 +122,7 @@ class ActionOrder:
         raise InfeasibleError("no policy of the class keeps both the order and the side constraints")
 
     def _broken(self, policy: Any) -> Step | None:
-        """Return a place where a policy plays a higher action before a lower one; None where it keeps the order."""
+        """Return a place where a policy goes down; None where it keeps the order."""
         cuts = getattr(policy, "cut_points", lambda: None)()
         if cuts is None:
             raise InputError(f"no order can be asked of policies that are no rules of columns: {shown(policy)}")
@@ -138,7 +135,7 @@ class ActionOrder:
         return None
 
     def _looked_at(self, cuts: Cuts, number: int) -> Iterator[Floats]:
-        """Yield the contexts, and then one of each way in which the tests may come out, the joint ``number`` aside."""
+        """Yield the contexts, and then one for each way in which the tests of the other joints may come out."""
         yield from np.array_split(self._contexts, ceil(len(self._contexts) / AT_ONCE))
         others = [(joint.places, joint.each_way(cuts)) for at, joint in enumerate(self._joints) if at != number]
         some = [(places, values) for places, values in others if len(values) > 1]
@@ -213,43 +210,22 @@ class _Branches:
         return self._lines[key]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Monotone(Restriction):
     """The action never goes down (or, with -1, up) as a column grows, whatever the other columns of a row are.
 
-    The order of actions is that of their numbers. The policies are rules of columns: trees, thresholds, lists, boxes,
-    scoring systems.
+    The order of actions is that of their numbers, and policies are rules of columns. ``columns`` map numbers of columns
+    to 1 or -1; or they are joints, together all columns of the contexts.
     """
 
-    columns: Mapping[int, int]
+    columns: Mapping[int, int] | Sequence[Joint]
     name: str = "monotone"
 
     def of(self, question: Question) -> Question | Restricted:
         """See Restriction."""
         known = explicit(question)
-        if not isinstance(self.columns, Mapping):
-            raise InputError(f"columns must map numbers of columns to 1 or -1, got {shown(self.columns)}")
-        check_columns(tuple(self.columns), known.rows)
-        if not all(way in (1, -1, 0) for way in self.columns.values()):
-            raise InputError(f"an order is 1 where the action never goes down, -1 where never up, got {self.columns}")
-        joints = []
-        for place in range(known.rows.shape[1]):
-            values, sign = _values(known, place), self.columns.get(place, 0)
-            joints.append(Joint((place,), values[:: sign or 1, None], len(values) if sign else 0))
-        return InOrder(joints).of(known)
-
-
-@dataclass(frozen=True, eq=False)
-class InOrder(Restriction):
-    """The action never goes down along the chains of some joints, which are all columns of the contexts."""
-
-    joints: Sequence[Joint]
-    name: str = "monotone"
-
-    def of(self, question: Question) -> Question | Restricted:
-        """See Restriction."""
-        known, joints = explicit(question), several("joints", self.joints, Joint, "Joint")
         check_orderable(known.policies)
+        joints = _joints(self.columns, known)
         if sorted(place for joint in joints for place in joint.places) != list(range(known.rows.shape[1])):
             raise InputError("joints must hold each column of the contexts once")
         order = ActionOrder(joints, known.rows, getattr(known.policies, "thresholds", None))
@@ -262,6 +238,22 @@ class InOrder(Restriction):
             return Best(answer.value, answer.policy)
 
         return Restricted(best)
+
+
+InOrder = Monotone  # by joints
+
+
+def _joints(columns: Any, question: Question) -> list[Joint]:
+    if not isinstance(columns, Mapping):
+        return several("columns", columns, Joint, "numbers of columns mapped to 1 or -1, or joints")
+    check_columns(tuple(columns), question.rows)
+    if not all(way in (1, -1, 0) for way in columns.values()):
+        raise InputError(f"an order is 1 where the action never goes down, -1 where never up, got {columns}")
+    joints = []
+    for place in range(question.rows.shape[1]):
+        values, sign = _values(question, place), columns.get(place, 0)
+        joints.append(Joint((place,), values[:: sign or 1, None], len(values) if sign else 0))
+    return joints
 
 
 def check_orderable(policies: Any) -> None:
