@@ -7,8 +7,9 @@ import numpy as np
 from milpcb import rng
 from milpcb.core.checks import context_array
 from milpcb.core.decimals import spaced
-from milpcb.data.columns import Membership
+from milpcb.data.columns import Number, encoded
 from milpcb.data.frames import table_names
+from milpcb.data.made_columns import make_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.offline.log import Log, check_log
@@ -19,14 +20,11 @@ from milpcb.types import Floats
 class LoggedRounds:
     """A live environment (``milpcb.play``) whose rounds are those of a log, in its order.
 
-    A learner is shown the features of a row and chooses. Where it chooses as the log did, the cost is that of the log;
-    elsewhere nobody knows it, and the round does not count. Where the log was made with probability p, a match counts
-    with probability p_min / p, with p_min the least of the log. So each row counts with probability p_min whatever the
-    learner chooses, and if rows are independent and of one law, the rounds that count are what the learner would have
-    met online (Li, Chu, Langford & Wang, WSDM 2011, for p = 1/K; rejection for others). About n p_min of n rows count.
-
-    p_min is the least probability of *any* action in any row. That of what was done does not do: it is larger by chance
-    where the rare action was not taken, and then more of the rounds without it count, so that their costs are biased.
+    A learner is shown the features of a row and chooses. If it chooses as the log did, with probability p, the round
+    counts with probability p_min / p, with p_min the least probability of *any* action in any row. So each row counts
+    with probability p_min whatever the learner chooses, and if rows are i.i.d., the rounds that count are what the
+    learner would have met online (Li, Chu, Langford & Wang, WSDM 2011, for p = 1/K; rejection for others). The least
+    probability of what was done would not do: it is larger by chance where a rare action was not taken.
 
     Parameters
     ----------
@@ -37,14 +35,9 @@ class LoggedRounds:
 
     Attributes
     ----------
-    contexts : (n, d) features as policies read them, for ``play(..., contexts=)``: numbers as they are, booleans as 0
-        and 1, and of strings a column of 0 and 1 for each
+    contexts : (n, d) features as policies read them, for ``play(..., contexts=)``: numbers as they are, of strings and
+        booleans columns of 0 and 1
     feature_names : (d,) what these columns are called, such as "region = north"; () where the log has no names
-
-    Raises
-    ------
-    InputError : the log has not all propensities, or one that is 0; features that are no numbers, or an outcome outside
-        the range
 
     """
 
@@ -68,10 +61,10 @@ class LoggedRounds:
     def context(self) -> Floats:
         """Return the features (d,) of the next row; raises InputError after the last."""
         if self._next == len(self.contexts):
+            count = spaced(self.expected_rounds, ".0f")
             raise InputError(
-                f"the log ends before the horizon: of its {spaced(self._next)} rows about "
-                f"{spaced(self.expected_rounds, '.0f')} count; "
-                "make the horizon shorter"
+                f"the log ends before the horizon: of its {spaced(self._next)} rows about {count} count; make the "
+                "horizon shorter"
             )
         self._next += 1
         return np.asarray(self.contexts[self._next - 1])
@@ -84,29 +77,24 @@ class LoggedRounds:
 
 
 def _contexts(features: Any) -> tuple[Floats, tuple[str, ...]]:
-    if not table_names(features) and np.asarray(features).dtype.kind != "O":
+    names = table_names(features)
+    if not names and np.asarray(features).dtype.kind != "O":
         return context_array(features), ()
-    names = table_names(features) or tuple(f"x{j}" for j in range(np.shape(features)[1]))
+    names = names or tuple(f"x{j}" for j in range(np.shape(features)[1]))
     schema = Schema.infer(features, names)
-    found: dict[str, Floats] = {}
-    for name, values in schema.read(features).items():
-        field = schema[name]
-        if values.dtype != object:
-            found[name] = values
-            continue
-        known = (True,) if field.kind == "boolean" else field.values
-        made = [Membership(name, (value,), 1) for value in (*known, *([None] if field.missing else []))]
-        found |= {column.words(holds=True): column.read(values) for column in made}
-    return context_array(np.column_stack([*found.values()])), tuple(found)
+    fields, values = [schema[name] for name in names], schema.read(features)
+    if numbers := [values[field.name] for field in fields if field.is_number]:
+        context_array(np.column_stack(numbers))  # a missing number is refused
+    columns = make_columns(values, fields, missing="either", most_subsets=0, scores=True)
+    titles = (each.name if isinstance(each, Number) else each.words(holds=True) for each in columns)
+    return context_array(encoded(columns, values, range(len(columns)))), tuple(titles)
 
 
 def _every_propensity(log: Log) -> Floats:
-    if log.propensity is None:
-        raise InputError("replay needs to know how likely what was done was: give read_log the propensity")
     table = log.propensity
-    if len(log.actions) == 2:
+    if table is not None and len(log.actions) == 2:
         table = np.where(np.isnan(table), 1 - table[:, ::-1], table)
-    if np.isnan(table).any():
+    if table is None or np.isnan(table).any():
         raise InputError(
             "replay needs the probability of every action in every row, not only of what was done: "
             f"give read_log a propensity of shape ({len(log)}, {len(log.actions)})"
