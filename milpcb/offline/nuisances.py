@@ -1,8 +1,4 @@
-"""The two models behind scores, of outcomes and of propensities, cross-fitted: none predicts a row it was fitted to.
-
-For a log that does not fit memory models are fitted to a sample of its rows: every row has a fold, which follows from
-its number in the log, and is predicted by the models that were fitted to rows of the sample in the other folds.
-"""
+"""The two models behind scores, of outcomes and of propensities, cross-fitted: none predicts a row it was fitted to."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,8 +23,7 @@ Progress = Callable[[int, int], None]  # called with how much is done, and how m
 def stratified_folds(log: Log, cv: int, seed: int) -> Ints:
     """Return the number of the fold (n,) of each row; every action is dealt out evenly, in random order.
 
-    Groups are dealt out whole, by the action of their first row. Raises InputError on fewer rows or groups than folds,
-    and where an action would be missing outside of a fold.
+    Groups are dealt out whole, by the action of their first row. Raises InputError where there are too few rows.
     """
     members, first = log.members, np.unique(log.members, return_index=True)[1]
     counts = np.bincount(log.action, minlength=len(log.actions))
@@ -59,21 +54,20 @@ class Fit:
 
     role: str
     copies: tuple[Any, ...]
-    empty: tuple[Bools | None, ...]  # columns without any number in these rows; None where models read them as they are
+    known: tuple[Bools | None, ...]  # columns with numbers in the rows of a fit; None for models of one's own
 
     def predict(self, features: Any) -> Floats:
         """Return the predictions (n, K) of rows: outcomes, or propensities; raises InputError."""
-        pairs = zip(self.copies, self.empty, strict=True)
-        return np.column_stack([self._by(copy, features, empty) for copy, empty in pairs])
+        pairs = zip(self.copies, self.known, strict=True)
+        return np.column_stack([self._by(copy, _read(features, known)) for copy, known in pairs])
 
-    def _by(self, copy: Any, features: Any, empty: Bools | None) -> Any:
+    def _by(self, copy: Any, features: Any) -> Any:
         from sklearn.base import is_classifier
 
         with _named(self.role, copy):
-            asked = _asked(features, empty)
             if self.role == PROPENSITY:
-                return np.asarray(copy.predict_proba(asked), dtype=float)
-            return copy.predict_proba(asked) @ copy.classes_ if is_classifier(copy) else copy.predict(asked)
+                return np.asarray(copy.predict_proba(features), dtype=float)
+            return copy.predict_proba(features) @ copy.classes_ if is_classifier(copy) else copy.predict(features)
 
 
 def fit(role: str, log: Log, model: Any, seed: int, rows: Ints) -> Fit:
@@ -83,13 +77,18 @@ def fit(role: str, log: Log, model: Any, seed: int, rows: Ints) -> Fit:
     template = _default(role, log, seed) if model is None else model
     by_action = [rows[log.action[rows] == k] for k in range(len(log.actions))]
     parts, target = (by_action, log.outcome) if role == OUTCOME else ([rows], log.action)
-    copies, left = [], []
+    copies, left = list[Any](), list[Bools | None]()
     for own in parts:
-        known, empty = _known(log, model is None and template, own)
+        features = take_rows(log.features, own)
+        left.append(~np.isnan(features).all(axis=0) if model is None else None)
         with _named(role, template):
-            copies.append(clone(template).fit(known, target[own]))
-        left.append(empty)
+            copies.append(clone(template).fit(_read(features, left[-1]), target[own]))
     return Fit(role, tuple(copies), tuple(left))
+
+
+def _read(features: Any, known: Bools | None) -> Any:
+    """Return features with 0 in columns that were missing in all rows of a fit, on which boosting fails."""
+    return features if known is None else np.where(known, features, 0.0)
 
 
 def fits_by_fold(
@@ -97,8 +96,8 @@ def fits_by_fold(
 ) -> dict[int, Fit]:
     """Return for each fold, of 0..cv - 1 or of those that have rows, the models that were fitted to all others.
 
-    The features of the ``log`` are as models read them; ``progress`` is called after each fold. The models use one
-    thread: the same log gives the same bytes, and boosting on several is slower where cores are shared.
+    The features of the ``log`` are as models read them. The models use one thread, so that the same log gives the same
+    bytes; ``progress`` is called after each fold.
     """
     from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
@@ -125,61 +124,36 @@ def predicted(fits: Mapping[int, Fit], features: Any, fold: Ints) -> Floats:
 
 
 def cross_fitted(role: str, log: Log, model: Any, seed: int, fold: Ints, progress: Progress | None = None) -> Floats:
-    """Return the predictions (n, K) of each row of a log, by what was fitted on the other folds."""
-    read = log if model is not None else _numbered(log)
+    """Return the predictions (n, K) of each row of a log, by models that were fitted to the other folds."""
+    read = log if model is not None else _numbered(role, log)
     fits = fits_by_fold(role, read, model, seed, fold, progress=progress)
     return predicted(fits, read.features, fold)
 
 
-def _numbered(log: Log) -> Log:
-    """Return a log with its features as the numbers that default models read; as they are where nobody can read them.
-
-    The codes of strings are those of the whole log: a fold of it may lack some.
-    """
+def _numbered(role: str, log: Log) -> Log:
+    """Return a log with its features as the numbers that default models read, strings by the alphabet of all rows."""
+    if _by_means(role, log):
+        return replace(log, features=np.zeros((len(log), 1)))
     try:
         return replace(log, features=np.asarray(log.features, dtype=float))
-    except (TypeError, ValueError):
-        columns = log.columns()
-        return replace(log, features=as_numbers(columns.values())) if columns else log
-
-
-def _known(log: Log, default: Any, train: Ints) -> tuple[Any, Bools | None]:
-    """Return what a model is fitted on, for boosting by ``default`` numbers; then also which columns hold none.
-
-    Boosting fails on a column that is missing in all rows of the fit: there it is 0, which no tree divides.
-    """
-    known = take_rows(log.features, train)
-    if not (default and "max_leaf_nodes" in default.get_params()):
-        return known, None
-    known = _as_numbers(known)
-    empty = np.asarray(np.isnan(known).all(axis=0))
-    known[:, empty] = 0.0
-    return known, empty
-
-
-def _asked(features: Any, empty: Bools | None) -> Any:
-    if empty is None:
-        return features
-    asked = _as_numbers(features)
-    asked[:, empty] = 0.0
-    return asked
-
-
-def _as_numbers(features: Any) -> Floats:
-    try:
-        return np.array(features, dtype=float)
     except (TypeError, ValueError) as error:
+        if columns := log.columns():
+            return replace(log, features=as_numbers(columns.values()))
         raise InputError(
             "the default models read numbers, strings, booleans and what is missing, and some feature holds other "
             "objects; turn them into numbers, or give models that read them"
         ) from error
 
 
+def _by_means(role: str, log: Log) -> bool:
+    return role == OUTCOME and log.randomised and bool(np.bincount(log.action).min() < SMALL)
+
+
 def _default(role: str, log: Log, seed: int) -> Any:
     from sklearn.dummy import DummyRegressor
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    if role == OUTCOME and log.randomised and np.bincount(log.action).min() < SMALL:
+    if _by_means(role, log):
         return DummyRegressor()
     boosted = HistGradientBoostingRegressor if role == OUTCOME else HistGradientBoostingClassifier
     drawn = child(seed, "offline", role.removeprefix("model_")).integers(2**31)
