@@ -120,10 +120,7 @@ def _widened(rule: LabelConstraint, rows: Ints, n: int, n_actions: int) -> Label
 
 
 def affordable(asked: int, least: int, n: int, oracle: Oracle) -> int:
-    """Return how many searches on ``n`` rows are made of those ``asked`` for: fewer, but ``least``, where each is long.
-
-    It goes by sizes alone, so that the same log gives the same numbers on every machine.
-    """
+    """Return how many searches on ``n`` rows are made of those ``asked`` for: fewer where each is long."""
     return max(least, min(asked, int(WORK / (n * oracle.n_actions * max(1.0, oracle.contexts.shape[1] ** 2 / 2)))))
 
 
@@ -132,7 +129,7 @@ class Claim:
     """Claim about a gain over the reference, in the unit of the outcome; positive is better.
 
     ``gain`` is estimated, the true gain is from ``lower`` to ``upper``, and ``p_value`` belongs to "no policy of the
-    class is better than the best allowed way that does not look at people".
+    class is better than the reference".
     """
 
     gain: float
@@ -164,8 +161,7 @@ def band(
 ) -> Bounds:
     """Return bounds that hold with the probability ``level``, however the policy that plays ``chosen`` (n,) was found.
 
-    Each of the ``draws``, at least level / (1 - level), is 2 queries and 3 for every lottery compared with, on the rows
-    that are ``sampled``; ``progress`` is called after each.
+    There are at least level / (1 - level) ``draws``; ``progress`` is called after each.
     """
     own = scores.gains[np.arange(len(chosen)), chosen]
     centre = float(scores.weight / scores.weight.sum() @ own)
@@ -234,10 +230,7 @@ class Process:
     def reach(
         self, asked: int, level: float, rng: Generator, *, both: bool = False, tick: Progress | None = None
     ) -> float:
-        """Return q: in the share ``level`` of the draws the noise of lower ends, or of ``both``, is at most this.
-
-        Of the draws ``asked`` for fewer are made where each is long; ``tick`` is called after each.
-        """
+        """Return q: in the share ``level`` of the draws the noise of lower ends, or of ``both``, is at most this."""
         least, m = ceil(check_confidence(level) / (1 - level) - ROUNDING), len(self._own)
         times = affordable(whole("draws", asked, 1), least, m, self._sampled.oracle)
         noise = np.zeros(times)
@@ -267,7 +260,7 @@ class Process:
         return float(self._slope * np.square(self._shares * self.at(chosen)).sum())
 
     def most(self, z: float) -> float:
-        """Return what the gain of the best policy exceeds no more often than a normal variable does ``z``."""
+        """Return a bound that the gain of the best policy exceeds no more often than a normal variable does ``z``."""
         squares = (self._shares[:, None] * (self._gains - self._base[:, None])) ** 2
         s = float(np.sqrt(squares.max(axis=1).sum()))
         near = [s * part for part in (1.0, 0.5, 0.25, 0.125)]

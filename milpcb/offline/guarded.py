@@ -5,14 +5,13 @@ them. With gains d over a base they are v(pi) - lambda V(pi) - q, and v - lambda
 action, ``Process.floor``. Hence
 
 * the policies whose *second* outcome is shown, at a confidence, to be no worse than a base, up to a margin, are those
-  that keep one side constraint: total of the floor >= q - margin. Whatever is maximised over them, and by whichever
-  numbers, what is found keeps the limit in the population in that share of all logs. The naive limit, v >= -margin,
-  is kept in about half of them where it binds, as the policy is chosen among those that look as if they kept it;
+  that keep one side constraint: total of the floor >= q - margin. Whatever is maximised over them, the policy found
+  keeps the limit in the population in that share of all logs;
 * the policy of the greatest lower end is one query without any draws, as q is the same for all: pessimism (Jin,
   Ren, Yang and Wang 2022, "Policy learning without overlap"). Its penalty grows where rows are rare and weights large.
 
-A base that is itself a policy of the class keeps its own limit, though the band, which is never of no width, does not
-show it: estimators look at it beside.
+A base that is itself a policy of the class keeps its own limit, though the band does not show it: estimators look at it
+beside.
 """
 
 from __future__ import annotations
@@ -91,10 +90,9 @@ class NoWorseThan:
             real("than of no_worse_than, where it is no action,", self.than, IN_UNITS, lambda _than: True)
 
     def rule(self, policies: PolicyClass | Opened, contexts: Any, actions: Sequence[str] = ()) -> LabelConstraint:
-        """Return the side constraint on the n rows that policies keep which are shown to keep the limit.
+        """Return the side constraint on the rows (n, d) of the log by which a policy is shown to keep the limit.
 
-        The contexts (n, d) are in the order of the rows of the log; ``actions`` are the K names of what policies play,
-        in order; (): the class's own, and without such those of the second outcome.
+        ``actions`` are the K names of the actions of the class; (): its own, or those of the second outcome.
         """
         question = Question(policies, contexts)
         self.check_rows(question.oracle.n_contexts)
@@ -104,10 +102,7 @@ class NoWorseThan:
         return LabelConstraint(-process.floor(), self.margin - reach, self.asked)
 
     def on_rows(self, contexts: Any, actions: Sequence[str] = ()) -> LabelConstraint:
-        """Return the naive constraint, that estimates on the rows keep the limit: wider, and without confidence.
-
-        ``actions`` are the K names of its columns; (): those of the second outcome.
-        """
+        """Return the naive constraint, that estimates on the rows keep the limit; ``actions`` name its K columns."""
         self.check_rows(len(contexts))
         shares = self.outcome.weight / self.outcome.weight.sum()
         own = shares[:, None] * (self.outcome.gains[:, self.outcome.columns(actions)] - self.base()[:, None])
@@ -173,10 +168,7 @@ class NoWorseThan:
         return min(events, *(float(d.sum() ** 2 / (d @ d)) if d.any() else 0.0 for d in squares)) > EVENTS
 
     def kept_by(self, reference: Reference) -> bool:
-        """Return whether a way that does not look at people is shown to keep the limit, at the confidence of the limit.
-
-        The lower ends of the means of all actions in all strata hold at once (Bonferroni), so for every lottery.
-        """
+        """Return whether a lottery is shown to keep the limit, by lower ends that hold for all actions and strata."""
         ways, scores = reference.ways, self.outcome.by(reference.actions)
         difference = scores.gains - self.base()[:, None]
         playable = [(s, k) for s, k in np.argwhere(ways.playable).tolist() if difference[ways.stratum == s, k].any()]
@@ -227,8 +219,8 @@ class LowerEnds:
     def of(self, labels: Sequence[Ints], level: float = 0.95, draws: int = 500) -> list[tuple[float, float]]:
         """Return for each of several policies its gain as it looks, and the lower end, in the unit of the outcome.
 
-        ``labels`` are the numbers that they play in each row (n,), as the class numbers them. All ends hold at once
-        with the probability ``level``, also of policies that were chosen by these rows.
+        ``labels`` are the actions that they play in each row (n,), as the class numbers them. All ends hold at once
+        with the probability ``level``, also for policies that were chosen by these rows.
         """
         process, rng = self._drawn
         n, K = self.scores.table.shape
@@ -249,17 +241,14 @@ class LowerEnds:
 def no_worse_for_each(
     than: Any, groups: Any, *, outcome: Scores, by: str = "group", draws: int = 500, **options: Any
 ) -> list[NoWorseThan]:
-    """Return the limits that in each group a second outcome is no worse than something, with confidence in all at once.
-
-    Each is that of ``no_worse_than`` on the rows of its group; the chances of errors add up (Bonferroni).
+    """Return the limits of ``no_worse_than`` on the rows of each group, with confidence in all at once (Bonferroni).
 
     Parameters
     ----------
-    groups : (n,) the group of each row, such as a column of names, read as any column is; missing ones are a group
+    groups : (n,) the group of each row, of at most 20, read as any column is; missing ones are a group
     by : what messages call the column of groups
     than, outcome, draws, options : those of ``no_worse_than``
 
-    Raises InputError where there are more than 20 groups.
     """
     labels = list(groups)
     if len(labels) != len(outcome.table):

@@ -1,10 +1,9 @@
 """The reference that policies are compared with: the best allowed lottery that ignores the features.
 
-Such a way is a *lottery*: one probability for each action, the same for everybody, that keeps the side constraints on
-average. Where cells are forbidden outright (guard-rails) nobody can be treated alike: then rows with the same allowed
-actions are a *stratum*, and each stratum has a lottery of its own. So what a constraint itself makes different between
-people never counts as evidence that they should be treated differently. Without constraints the best lottery is the
-best constant.
+A *lottery* is one probability for each action, the same for everybody, that keeps the side constraints on average.
+Where cells are forbidden outright (guard-rails), rows with the same allowed actions are a *stratum*, and each stratum
+has a lottery of its own. So what a constraint itself makes different between people never counts as evidence that they
+should be treated differently. Without constraints the best lottery is the best constant.
 
 The lotteries that keep all constraints are a polytope, and a value is linear in the lottery: some vertex is best. Which
 one is best in truth is not known. Claims are therefore made against every vertex that may be it, and the least
@@ -38,7 +37,7 @@ NONE = 1e-6  # a probability below is rounding
 
 @dataclass(frozen=True, eq=False)
 class Lotteries:
-    """All allowed ways that do not look at people, on the rows of a log."""
+    """All allowed lotteries on the rows of a log."""
 
     # (n,) number of the stratum of each row: rows in which the constraints forbid the same actions outright
     stratum: Ints
@@ -52,14 +51,12 @@ class Lotteries:
     def best(self, values: Floats) -> Floats:
         """Return the lottery (S, K) of greatest sum(values * p); ``values`` is (S, K)."""
         if not len(self.upper):
-            return self._pure(np.where(self.playable, values, -np.inf).argmax(axis=1))
+            best = np.where(self.playable, values, -np.inf).argmax(axis=1)
+            return np.asarray(np.eye(self.playable.shape[1])[best])
         found = self.solved(values)
         if found is None:
             raise OracleInexact("the linear program of the best lottery was not solved; scale the constraints")
         return found
-
-    def _pure(self, actions: Ints) -> Floats:
-        return np.asarray(np.eye(self.playable.shape[1])[actions])
 
     def solved(self, values: Floats) -> Floats | None:
         """Return the best lottery by a linear program; None where there is none."""
@@ -88,7 +85,7 @@ class Lotteries:
         if not m:
             if prod(map(len, choices)) > MOST_BASES:
                 return None
-            return np.array([self._pure(np.array(actions)) for actions in product(*choices)])
+            return np.array([np.eye(self.playable.shape[1])[list(actions)] for actions in product(*choices)])
         n_cells = int(self.playable.sum())
         tight = range(min(m, n_cells - strata) + 1)
         if sum(comb(m, r) * comb(n_cells, strata + r) for r in tight) > MOST_BASES:
@@ -161,7 +158,7 @@ def _lottery(points: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """The best allowed way that does not look at people, by a log; everything a page compares with is this one.
+    """The best allowed way that does not look at people, by a log.
 
     Of all such ``ways`` of the ``actions`` (K names) it is the ``lottery``, by which a row gets an action with one of
     the ``probabilities``; its ``value`` is an estimate in the unit and sign of the log. Each of the ``candidates`` may
@@ -225,17 +222,10 @@ class Reference:
         return f"{listed(shares)} of 100"
 
     def words(self) -> str:
-        """Return in a sentence or two what it is, and why it is what policies are compared with."""
-        if not self.allowed:
-            return (
-                f"No way that treats all alike keeps the constraints, so gains are over {self.name}, which breaks them."
-            )
-        if self.constant is not None:
+        """Return in a sentence what policies are compared with."""
+        if self.allowed:
             return f"Gains are over {self.name}, the best that is allowed without looking at people."
-        return (
-            f"Gains are over {self.name}: the best that the constraints allow without looking at people. What it gives "
-            "needs no knowledge of who is who."
-        )
+        return f"No way that treats all alike keeps the constraints, so gains are over {self.name}, which breaks them."
 
     def is_played(self, labels: Ints) -> bool:
         """Return whether it plays the actions ``labels`` (n,), each for sure."""
@@ -245,36 +235,32 @@ class Reference:
         """Return what it gets on average in each row (n,) of a ``table`` (n, K)."""
         return self.ways.mixed(self.lottery, table)
 
-    def by(self, scores: Scores) -> Reference:
-        """Return the same lottery with its actions in the order of the ``scores`` of its rows, by name."""
-        if len(self.ways.stratum) != len(scores.table):
-            raise InputError(
-                f"the reference is of {len(self.ways.stratum)} rows, and there are {len(scores.table)}: "
-                "give best_reference the scores of the same rows"
-            )
-        if self.actions == scores.actions:
-            return self
-        order = matched("the reference", self.actions, scores.actions)
-        named = dict(zip((self.actions[k] for k in order), scores.actions, strict=True))
-        return replace(
-            self,
-            actions=scores.actions,
-            ways=replace(self.ways, playable=self.ways.playable[:, order], totals=self.ways.totals[..., order]),
-            lottery=self.lottery[:, order],
-            probabilities={named[name]: share for name, share in self.probabilities.items()},
-            candidates=None if self.candidates is None else self.candidates[..., order],
-        )
-
     def on(self, rows: Ints) -> Reference:
         """Return the same lottery for some of the rows."""
         return replace(self, ways=self.ways.on(rows))
 
 
 def matching(reference: Any, scores: Scores) -> Reference:
-    """Return a reference with its actions in the order of the scores; raises InputError where it is none of theirs."""
+    """Return a reference with its actions in the order of the scores, by name; raises InputError for other rows."""
     instance("reference", reference, Reference, "a Reference, as milpcb.offline.best_reference makes it")
-    found: Reference = reference.by(scores)
-    return found
+    found: Reference = reference
+    if len(found.ways.stratum) != len(scores.table):
+        raise InputError(
+            f"the reference is of {len(found.ways.stratum)} rows, and there are {len(scores.table)}: "
+            "give best_reference the scores of the same rows"
+        )
+    if found.actions == scores.actions:
+        return found
+    order = matched("the reference", found.actions, scores.actions)
+    named = dict(zip((found.actions[k] for k in order), scores.actions, strict=True))
+    return replace(
+        found,
+        actions=scores.actions,
+        ways=replace(found.ways, playable=found.ways.playable[:, order], totals=found.ways.totals[..., order]),
+        lottery=found.lottery[:, order],
+        probabilities={named[name]: share for name, share in found.probabilities.items()},
+        candidates=None if found.candidates is None else found.candidates[..., order],
+    )
 
 
 def best_reference(scores: Scores, constraints: Sequence[Constraint] = ()) -> Reference:
@@ -284,10 +270,6 @@ def best_reference(scores: Scores, constraints: Sequence[Constraint] = ()) -> Re
     ----------
     scores : see ``milpcb.offline.scores``
     constraints : side constraints on the n rows, see ``milpcb.constraints``; of an estimator, those of ``problem(X)``
-
-    Raises
-    ------
-    InputError (constraints that do not fit the rows)
 
     """
     check_scores(scores)
@@ -310,6 +292,6 @@ def best_reference(scores: Scores, constraints: Sequence[Constraint] = ()) -> Re
 
 
 def against(reference: Reference) -> Sequence[Floats]:
-    """Return the lotteries that claims are made against one by one; the best one alone where they are too many."""
+    """Return the lotteries that claims are made against; the best one alone where they are too many."""
     every = reference.candidates
     return [reference.lottery] if every is None or len(every) > MOST else list(every)
