@@ -81,6 +81,11 @@ def _pairs(arguments: list[str]) -> Iterator[tuple[str, str]]:
         yield option.replace("_", "-"), value
 
 
+def named_options(arguments: list[str]) -> set[str]:
+    """Return the keys of ``--key value`` pairs."""
+    return {option.removeprefix("--").replace("-", "_") for option, _ in _pairs(arguments)}
+
+
 def own_options(command: click.Command) -> list[str]:
     """Return the options of a command, for the nearest name of a mistyped one."""
     return [option for parameter in command.params for option in parameter.opts if option.startswith("--")]

@@ -4,39 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 
 from milpcb.commands.console import PATH, err, out, step
+from milpcb.commands.learn import printed
 from milpcb.commands.log import columns_of, source_of, source_options
 from milpcb.core import gate
 from milpcb.core.checks import check_file
-from milpcb.core.decimals import fixed, number, percent
+from milpcb.core.decimals import number, percent
 from milpcb.core.text import listed
-from milpcb.data.fields import UnfitError
 from milpcb.errors import InputError, UnknownNameError, clipped
 
 if TYPE_CHECKING:
     from milpcb.data.schema import Schema
     from milpcb.logs.origin import Origin
-    from milpcb.logs.source import Columns, Source
+    from milpcb.logs.sections import PageTable
+    from milpcb.logs.source import Source
     from milpcb.offline import Evaluation, IntervalEstimate
-
-SHOWN = 12  # constants in a table
-
-
-@contextmanager
-def _rows_of_a_file() -> Iterator[None]:
-    """Count rows from 1 in an error that names one, as ``milpcb learn`` does."""
-    try:
-        yield
-    except UnfitError as error:
-        raise error.of_file() from error
 
 
 @click.command()
@@ -47,7 +35,6 @@ def _rows_of_a_file() -> Iterator[None]:
 @click.option("--interval", default="normal", show_default=True, help="normal, or adaptive.")
 @click.option("--level", default=0.95, show_default=True, help="How often an interval holds.")
 @click.option("--seed", default=0, show_default=True, help="Of folds.")
-@_rows_of_a_file()
 def evaluate(
     log: Path, policy: Path | None, method: str, overlap: str, interval: str, level: float, seed: int, **given: Any
 ) -> None:
@@ -65,68 +52,61 @@ def evaluate(
     from milpcb.offline import scores
 
     read = Read() if policy is None else _read(policy)
-    columns = columns_of(log, given, read.origin)
-    if read.origin:
-        columns = read.origin.applied(columns, str(policy))
+    origin, columns = read.origin, columns_of(log, given, read.origin)
+    same = origin is None or origin.outcome == columns.outcome
+    if origin:
+        columns = origin.applied(columns, str(policy))
     with step(err, f"reading {log.name}"):
         source = source_of(log, columns, given, read.schema)
-    if read.origin:
-        read.origin.check(source.frame)
-    for note in (*source.notes, *_differences(read, source)):
+    differences = _differences(origin, source) if origin else ()
+    for note in (*source.notes, *differences):
         err.print(f"note: {note}")
-    seen = read.origin is not None and read.origin.is_of(source)
+    seen = origin is not None and origin.is_of(source)
     if seen:
         err.print(SEEN.format(policy))
-    costs = read.costs if read.same(columns) else None
+    costs = read.costs if same else None
     with step(err, "what each action would have given") as tick:
         more: dict[str, Any] = {"treatment_cost": costs, "sample_weight": source.weight, "overlap": overlap}
         found = scores(numbered(source.log), method, seed=seed, progress=tick, **more)
     best = found.actions[found.best_action]
     played = [best] * len(found.table) if read.policy is None else read.policy
     options: dict[str, Any] = {"interval": interval, "level": level, "in_sample": seen}
-    unit = Unit.of_scores(columns.outcome, found, read.origin.unit if read.origin and read.same(columns) else "")
+    unit = Unit.of_scores(columns.outcome, found, origin.unit if origin and same else "")
     value = unit.evaluation(value_of(found, played, contexts=source.table, **options))
-    out.print(_values(value, "this policy" if read.policy else f"always '{best}', the best constant", unit.words))
+    name = "this policy" if read.policy else f"always '{best}', the best constant"
+    out.print(printed(_values(value, name, unit.words)))
     for sentence in (*value.words(), *charges_of(costs, maximise=columns.maximise)):
         out.print(sentence)
     for warning in (*source.warnings, *found.diagnostics.words()):
         err.print(f"warning: {warning}")
     if value.leaves:
-        out.print(_parts(value))
+        out.print(printed(_parts(value)))
 
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """A policy as a file has it: what it was learnt from, and what treatments cost; None for nothing.
-
-    ``schema`` are the columns that are known to be strings.
-    """
+    """A policy as a file has it: what it was learnt from, what treatments cost, and the columns; None for nothing."""
 
     policy: Any = None
     origin: Origin | None = None
     costs: Any = None
     schema: Schema | None = None
 
-    def same(self, columns: Columns) -> bool:
-        """Return whether the outcome is that of which the policy was learnt, or nobody knows."""
-        return self.origin is None or self.origin.outcome == columns.outcome
 
-
-def _differences(read: Read, source: Source) -> Iterator[str]:
+def _differences(origin: Origin, source: Source) -> Iterator[str]:
     """Yield in which respects a policy is evaluated by something else than it was learnt from."""
-    if read.origin is None:
-        return
-    columns = source.columns
-    if not read.same(columns):
-        costs = ", without what treatments cost" if read.costs else ""
-        yield f"The policy was learnt for '{read.origin.outcome}', and is evaluated by '{columns.outcome}'{costs}."
-    then, now = read.origin.features, source.frame.columns
-    yield from read.origin.unknown(source.frame)
+    origin.check(source.frame)
+    columns, then, now = source.columns, origin.features, source.frame.columns
+    if origin.outcome != columns.outcome:
+        by = f"'{columns.outcome}', without what treatments cost"
+        yield f"The policy was learnt for '{origin.outcome}', and is evaluated by {by}."
+    yield from origin.unknown(source.frame)
     taken = (columns.action, columns.outcome, *columns.propensity)
-    if lost := [f"'{clipped(name)}'" for name in then if name not in (*now, *taken)]:
-        yield f"Models of outcomes do without {listed(lost)}, which was there when the policy was learnt."
-    if new := [f"'{clipped(name)}'" for name in now if name not in then]:
-        yield f"Models of outcomes read {listed(new)}, which was left out when the policy was learnt."
+    lost, new = set(then) - {*now, *taken}, set(now) - set(then)
+    for names, do in ((lost, "do without"), (new, "also read")):
+        if names:
+            named = listed([f"'{clipped(name)}'" for name in sorted(names)])
+            yield f"Models of outcomes {do} {named}, unlike when the policy was learnt."
 
 
 SEEN = (
@@ -135,24 +115,18 @@ SEEN = (
 )
 
 
-def _values(evaluation: Evaluation, name: str, unit: str) -> Table:
-    """Return the values of a policy, of the constants and of what was done; without intervals that do not hold."""
-    table = Table("", f"value, {unit}", f"{percent(evaluation.level)} interval", "the policy gains")
-    value = evaluation.value
-    table.add_row(name, _own(value), "" if evaluation.in_sample else _ends(value), "")
-    constants = evaluation.constants
-    names, sign = list(constants), -1.0 if evaluation.maximise else 1.0
-    if len(names) > SHOWN:  # the best first
-        names = sorted(names, key=lambda action: sign * constants[action].value)[:SHOWN]
-    for action in names:
-        gain = evaluation.gain_over[action]
-        value = constants[action]
-        table.add_row(f"always '{action}'", _own(value), _ends(value), _gain(gain, evaluation))
-    if len(constants) > SHOWN:
-        table.add_row(f"and {fixed(len(constants) - SHOWN, 0)} more constants", "", "", "")
-    value = evaluation.logged
-    table.add_row("what was done", _own(value), _ends(value), _gain(evaluation.gain_over_logged, evaluation))
-    return table
+def _values(evaluation: Evaluation, name: str, unit: str) -> PageTable:
+    """Return the values of a policy, of what was done and of the constants; without intervals that do not hold."""
+    from milpcb.logs.sections import PageTable
+
+    own, done = evaluation.value, evaluation.logged
+    rows = [(name, _own(own), "" if evaluation.in_sample else _ends(own), "")]
+    rows.append(("what was done", _own(done), _ends(done), _gain(evaluation.gain_over_logged, evaluation)))
+    for action, value in evaluation.constants.items():
+        gain = _gain(evaluation.gain_over[action], evaluation)
+        rows.append((f"always '{action}'", _own(value), _ends(value), gain))
+    headings = ("", f"value, {unit}", f"{percent(evaluation.level)} interval", "the policy gains")
+    return PageTable("", headings, rows)
 
 
 def _own(value: IntervalEstimate) -> str:
@@ -195,9 +169,12 @@ def _read(path: Path) -> Read:
     return Read(policy, origin, costs, policy.schema if origin is None else origin.schema)
 
 
-def _parts(value: Evaluation) -> Table:
-    table = Table("part", "action", "share of rows", "value", f"gains over {value.reference.name}")
+def _parts(value: Evaluation) -> PageTable:
+    from milpcb.logs.sections import PageTable
+
+    headings = ("part", "action", "share of rows", "value", f"gains over {value.reference.name}")
+    rows = []
     for leaf in value.leaves:
         own = _own(leaf.value) if value.in_sample else str(leaf.value)
-        table.add_row(str(leaf.part + 1), leaf.name, percent(leaf.share, 1), own, _gain(leaf.gain, value))
-    return table
+        rows.append((str(leaf.part + 1), leaf.name, percent(leaf.share, 1), own, _gain(leaf.gain, value)))
+    return PageTable("", headings, rows)

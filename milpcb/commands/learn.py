@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ import click
 from click.core import ParameterSource
 from rich.table import Table
 
-from milpcb.commands.class_options import ESTIMATORS, action_of, estimator_of
+from milpcb.commands.class_options import ESTIMATORS, action_of, estimator_of, named_options
 from milpcb.commands.console import PATH, err, out, step
 from milpcb.commands.log import RowsOption, columns_of, needs_rows, several, source_of, source_options
 from milpcb.core.decimals import fixed
@@ -27,11 +26,8 @@ if TYPE_CHECKING:
     from milpcb.logs.source import Source
 
 
-SIDES = {"yes", "no", "either"}  # which nobody writes for a missing value
-THIN = 7  # cut points of each number where several limits are kept, of which trees are compared one by one
-MOST_SUBTREES, MOST_PAIRS = 3 * 10**7, 2 * 10**9  # of trees that a search under limits can compare
-TABLES = 10  # of rows times features and actions, which are in memory at once at most
-NOTED = 1e9  # bytes
+# Cut points of each number under --no-worse, where trees are compared one by one: beside --at-most, and from depth 3.
+THIN, THINNER = 7, 2
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -77,11 +73,6 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     from milpcb.logs.folder import check_folder, write
 
     check_folder(folder)
-    for side in SIDES.intersection(given["missing"]):
-        raise InputError(
-            f"--missing names what stands where nothing is known, as in NA,-999; write --missing-side {side} for the "
-            "side"
-        )
     one_pass = given["one_pass"]
     if one_pass is None:  # where the log takes much memory
         one_pass = (is_files(log) or (log.is_file() and log.suffix == ".parquet")) and log_files(log).large
@@ -100,15 +91,9 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
         source, limits = _read(log, given)
     for note in source.notes:
         err.print(f"note: {note}")
-    rows, columns = source.frame.shape
-    if (needed := TABLES * rows * (columns + len(source.log.actions)) * 8) > NOTED:
-        memory = f"this takes about {needed / 1e9:.1f} GB of memory."
-        err.print(f"note: {fixed(rows, 0)} rows of {columns} features: {memory}")
     estimator = estimator_of(source, given, ctx.args, ctx.command)
-    if limits:
-        bounded = [*given["at_most"], *given["parity"], *limits, *(limit for limit in limits if limit.each)]
-        for note in _thinned(estimator, source, several=len(bounded) > 1, budget=bool(given["at_most"])):
-            err.print(f"note: {note}")
+    if limits and "thresholds" not in named_options(ctx.args):
+        _thin(estimator, beside=bool(given["at_most"]))
     names = ("level", "draws", "resamples", "holdout", "seed", "unit", "sensitive", "front")
     asked = {name: given[name] for name in names}
     asked |= {"labels": _labels(given["labels"], source), "limits": limits, "restrictions": given["what_if"]}
@@ -134,37 +119,13 @@ def _read(log: Path, given: dict[str, Any]) -> tuple[Source, tuple[Any, ...]]:
     return source, limits
 
 
-def _thinned(estimator: Any, source: Source, *, several: bool, budget: bool) -> Iterator[str]:
-    """Let trees under --no-worse cut numbers at fewer quantiles where they are too many to compare; yield notes on it.
-
-    Only where nobody has set their cut points, or named what compares them.
-    """
-    depth, own = getattr(estimator, "max_depth", 1), estimator.thresholds
-    if depth < 2 or own != type(estimator)().thresholds or own <= THIN or estimator.kind != "auto":
-        return
-    as_before = budget and depth == 2
-    fits = (n for n in (own, *range(THIN, 0, -1)) if _can_be_compared(source, depth, n, several=several))
-    cuts = THIN if as_before else next(fits, None)
-    if cuts is None:
-        yield "with --no-worse a solver compares these trees, and may take minutes for each query; --depth 2 is faster"
-    elif cuts != own:
-        which = "beside --at-most trees" if as_before else f"trees of depth {depth}"
-        quantiles = "1 quantile" if cuts == 1 else f"{cuts} quantiles"
-        yield (
-            f"with --no-worse {which} cut each number at {quantiles}, and not at {own}; --thresholds sets another "
-            "number"
-        )
+def _thin(estimator: Any, *, beside: bool) -> None:
+    depth = getattr(estimator, "max_depth", 1)
+    cuts = THINNER if depth > 2 else THIN if depth == 2 and beside else None
+    if cuts is not None:
         estimator.thresholds = cuts
-
-
-def _can_be_compared(source: Source, depth: int, cuts: int, *, several: bool) -> bool:
-    """Return whether the search under limits can list all subtrees below roots, and under several limits all pairs."""
-    columns = [(column.dtype.is_numeric(), column.n_unique()) for column in source.frame.get_columns()]
-    tests = sum(min(cuts, values - 1) if number or values == 2 else values for number, values in columns)
-    below = len(source.log.actions)
-    for _ in range(depth - 1):
-        below = tests * below**2
-    return 2 * tests * below <= MOST_SUBTREES and (not several or tests * below**2 <= MOST_PAIRS)
+        which = f"trees of depth {depth}{' beside --at-most' if beside else ''}"
+        err.print(f"note: with --no-worse {which} cut each number at {cuts} quantiles; --thresholds sets another")
 
 
 def _labels(path: Path | None, source: Source) -> tuple[tuple[str, str], ...]:
@@ -196,7 +157,7 @@ def _print(found: Findings) -> None:
     rules = rule_text(found.estimator.policy_)
     out.print(rules if found.state in (None, "target") else f"What looked best:\n{rules}")
     out.print()
-    out.print(_table(worth_table(found)))
+    out.print(printed(worth_table(found)))
     guaranteed, prices, _, front, *_ = page.evidence(found)
     sentences = [words.gain(found), *guaranteed.words]
     tables = [*(prices.tables if found.questions.restrictions else ()), *front.tables]
@@ -205,13 +166,14 @@ def _print(found: Findings) -> None:
     for sentence in sentences:
         out.print(sentence)
     for table in tables:
-        out.print(_table(table))
+        out.print(printed(table))
     charges = words.charges_of(found.estimator.treatment_cost, maximise=found.unit.maximise)
     for sentence in (*charges, words.proof(found), *words.stable(found)):
         out.print(sentence)
 
 
-def _table(shown: PageTable) -> Table:
+def printed(shown: PageTable) -> Table:
+    """Return a table of the page as the terminal shows it."""
     table = Table(*shown.headings)
     for line in shown.rows[: shown.most]:
         table.add_row(*line)
@@ -242,7 +204,7 @@ def _in_one_pass(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findin
     for note in source.notes:
         err.print(f"note: {note}")
     arguments = list(ctx.args)
-    if not any(argument.partition("=")[0] == "--method" for argument in arguments):
+    if "method" not in named_options(arguments):
         arguments += ["--method", "snips"]
         err.print("note: scores by --method snips; dr, by models that are fitted to a sample of the rows, takes longer")
     estimator = estimator_of(source, given, arguments, ctx.command)

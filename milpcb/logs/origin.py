@@ -10,7 +10,7 @@ import polars as pl
 
 from milpcb.core.decimals import fixed
 from milpcb.data.columns import Values
-from milpcb.data.fields import Field
+from milpcb.data.fields import Field, UnfitError
 from milpcb.data.schema import Schema, read_columns
 from milpcb.errors import InputError, clipped, shown
 from milpcb.logs.read import EMPTY
@@ -125,7 +125,10 @@ class Origin:
     def check(self, frame: pl.DataFrame) -> None:
         """Raise InputError where a column of another log holds something else than it did."""
         there = [name for name in self.features if name in frame.columns]
-        self.schema.allowing_missing().read(frame.select(there), there)
+        try:
+            self.schema.allowing_missing().read(frame.select(there), there)
+        except UnfitError as error:
+            raise error.of_file() from error
 
     def unknown(self, frame: pl.DataFrame) -> Iterator[str]:
         """Yield of each feature which strings of another log no row had when the policy was learnt."""

@@ -146,7 +146,6 @@ OF_OPTIONS = [
     (("--level", "95"), "level must be"),
     (("--holdout", "1.5"), "holdout must be"),
     (("--missing-side", "mean"), "missing"),
-    (("--missing", "yes"), "write --missing-side yes for the side"),
     (("--kind", "milp", "--solver", "nope"), "nope"),
     (("--depth", "1", "--depth", "2"), "option --depth is given 2 times, and takes one value"),
     (("--depth", "1", "--max-depth", "2"), "--depth is short for --max-depth: give one of them"),

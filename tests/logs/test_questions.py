@@ -85,7 +85,7 @@ def test_prices_are_those_of_estimators_with_other_parameters(text, changes, fit
     """The loss of another fit, in the unit of the outcome."""
     tree, question = fitted
     costs = tree.scores_.costs / tree.scores_.weight.sum()
-    price = restriction_of(text, question, tree.policy_).of(question)(costs).value - question.best(costs).value
+    price = restriction_of(text, question, tree.policy_).of(question).best(costs).value - question.best(costs).value
     assert price == pytest.approx(tree.policy_value_ - fit(**changes).policy_value_, abs=1e-9)
 
 
@@ -120,7 +120,7 @@ def test_restrictions_under_limits_keep_them():
     """The class of the fit is under its own constraints, and so is what keeps a restriction."""
     tree = fit(constraints=[share_at_most("call", 0.2)])
     question = tree.problem(ROWS)
-    best = restriction_of("without region", question, tree.policy_).of(question)(tree.scores_.costs)
+    best = restriction_of("without region", question, tree.policy_).of(question).best(tree.scores_.costs)
     assert (best.policy.predict(question.rows) == tree.actions_.tolist().index("call")).mean() <= 0.2
 
 

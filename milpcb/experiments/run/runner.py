@@ -15,7 +15,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from milpcb.core.files import append, contents, make_folder, sealed, unsealed, write_file
-from milpcb.core.long_search import interrupts_end_everything
 from milpcb.errors import MilpcbError, RunError, cause, traced
 from milpcb.experiments.results.records import CONFIG, WorldCosts, describe, file_of, installed
 from milpcb.experiments.results.schemas import SavedState, checked
@@ -243,7 +242,7 @@ def compute(task: Task, directory: Path, save_seconds: float) -> Outcome:
     """Compute a task; raises RunError when the disk refuses, which concerns all tasks."""
     files = TaskFiles(directory, task, save_seconds)
     # With one thread sums of floats come in one order, and give the same bytes, on every backend.
-    with files.working(), threadpool_limits(limits=1), interrupts_end_everything():
+    with files.working(), threadpool_limits(limits=1):
         outcome = _outcome(task, files)
     return replace(outcome, remarks=tuple(files.remarks))
 
