@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from milpcb.core.text import listed
 from milpcb.errors import InputError, UnknownNameError, did_you_mean
 from milpcb.plugins import injection, local_classes, registry
 from milpcb.types import Floats
@@ -101,18 +100,18 @@ def estimator_of(source: Source, given: dict[str, Any], arguments: list[str], co
     known = [name for name in cls().get_params(deep=False) if name not in HERE]
     options = options_of(given["name"], known, arguments, own_options(command))
     if given["depth"] is not None:
-        if "max_depth" in options:
-            raise InputError("--depth is short for --max-depth: give one of them")
+        if "max_depth" in options or "max_depth" not in known:
+            raise InputError("--depth is short for the --max-depth of trees: give one of them, and only for trees")
         options["max_depth"] = given["depth"]
-        if "max_depth" not in known:
-            sizes = listed([f"--{name.replace('_', '-')}" for name in known if name.startswith("max_")])
-            raise InputError(f"--depth is of trees; {given['name']} have {sizes}")
     costs = {action: _cost(cost, text, source) for text, action, cost in split(given["treatment_cost"], "=", source)}
-    rules = list(_constraints(given, source))
-    order = dict(_ways(given["monotone"], source)) or None
-    costs_of: dict[str, Any] = {"treatment_cost": costs or None, "random_state": given["seed"]}
-    costs_of["missing"] = given["missing_side"]
-    return cls(**options, **costs_of, constraints=rules, monotone=order)
+    return cls(
+        **options,
+        treatment_cost=costs or None,
+        random_state=given["seed"],
+        missing=given["missing_side"],
+        constraints=list(_constraints(given, source)),
+        monotone=dict(_ways(given["monotone"], source)) or None,
+    )
 
 
 def _ways(texts: tuple[str, ...], source: Source) -> Iterator[tuple[str, str]]:
@@ -127,30 +126,15 @@ def _ways(texts: tuple[str, ...], source: Source) -> Iterator[tuple[str, str]]:
 
 def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:
     from milpcb import estimators
-    from milpcb.data.conditions import names_in
 
     for text, action, share in split(given["at_most"], "=", source):
         yield estimators.share_at_most(action, _number(share, text))
     for make, name in ((estimators.never, "never"), (estimators.always, "always")):
         for _, action, condition in split(given[name], ":", source):
-            for column in names_in(condition):
-                _check_read(column, source)
             yield make(action, condition)
     for text, action, rest in split(given["parity"], ":", source):
         group, _, delta = rest.rpartition("=")
-        _check_read(group.strip(), source)
         yield estimators.parity(action, group.strip(), _number(delta, text))
-
-
-def _check_read(column: str, source: Source) -> None:
-    if column in source.frame.columns or column not in source.table.columns:
-        return
-    if column in (source.columns.action, source.columns.outcome, *source.columns.propensity):
-        raise InputError(f"no constraint can read '{column}', the action, outcome or propensity; name a feature")
-    raise InputError(
-        f"no constraint can read '{column}', as policies may not: it is left out of the features; take it out of "
-        f"--leave-out, or add it to --features"
-    )
 
 
 def split(texts: tuple[str, ...], sign: str, source: Source) -> Iterator[tuple[str, str, str]]:

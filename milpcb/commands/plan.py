@@ -69,7 +69,11 @@ def plan(ctx: click.Context, /, **given: Any) -> None:
         ends = f"{_rows(low, found)} to {_rows(high, found)}"
         table.add_row(percent(each, 0), _rows(found.needed(each), found), ends)
     out.print(table)
-    out.print(_needed(found, power, given["eps"], given["confidence"]))
+    rows, sure = _rows(found.needed(power), found), percent(given["confidence"])
+    out.print(
+        f"With {rows} rows the trial ends with a chance of {percent(power, 0)}; then, with {sure} confidence, no "
+        f"policy is better than the one chosen by {given['eps']:g} or more ({len(found.rows)} simulated trials)."
+    )
     for target in given["targets"]:
         if np.isinf(found.rows).all():
             raise InputError(f"there is nothing to draw: no trial ended within {spaced(found.most)} rows; give --most")
@@ -80,20 +84,6 @@ def plan(ctx: click.Context, /, **given: Any) -> None:
 
 def _rows(number: float, found: Plan) -> str:
     return fixed(number, 0) if number < np.inf else f"more than {fixed(found.most, 0)}"
-
-
-def _needed(found: Plan, power: float, eps: float, confidence: float) -> str:
-    rows = found.needed(power)
-    if rows == np.inf:
-        return (
-            f"In less than {percent(power, 0)} of {len(found.rows)} simulated trials {fixed(found.most, 0)} rows are "
-            "enough; ask for a larger eps, a smaller class, or give --most"
-        )
-    return (
-        f"With {fixed(rows, 0)} rows the trial ends with a chance of {percent(power, 0)}: then, with "
-        f"{percent(confidence)} confidence, no policy is better than the one chosen by {eps:g} or more "
-        f"({len(found.rows)} simulated trials)."
-    )
 
 
 # ------------------------------------------------------------------- guarantees of a study

@@ -244,42 +244,31 @@ def _check(path: Path, name: str, column: Floats, good: Any, wanted: str) -> Non
 
 
 def _actions(path: Path, labels: list[str], given: int | None) -> tuple[list[int], int, tuple[str, ...]]:
-    """Return what was played (n,), K, and the K names of actions, () where the log has their numbers itself.
+    """Return the actions played (n,), K, and the K names of actions, () where the log has their numbers itself.
 
-    Numbers are those of the actions where there is a 0, or K is given and above them all; else the log's actions 1 to
-    K, or names, are all there are. Raises InputError where that is open.
+    Raises InputError on an entry that is none, and where it is open which actions there are.
     """
-    of = {label: as_number(label) for label in labels}
-    if all(number is None for label, number in of.items() if label) and any(of):
-        names, played = sorted(of), labels
-    else:
-        for label, number in of.items():
-            if number is None or number % 1 or not 0 <= number < MOST:
-                place, wrong = labels.index(label) + 1, label or "missing"
-                raise InputError(f"{path}, round {place}: action is {wrong}; it must be 0, 1, 2, ..., or a name")
-        whole, numbers = sorted({int(number or 0) for number in of.values()}), [int(of[label] or 0) for label in labels]
-        from_one = given == whole[-1] or (given is None and whole == list(range(1, len(whole) + 1)) != [1])
-        if whole[0] != 1 or not from_one:
-            return numbers, _from_zero(whole, given), ()
-        names, played = [str(number) for number in range(1, whole[-1] + 1)], list(map(str, numbers))
-    if "" in of:
-        raise InputError(f"{path}, round {labels.index('') + 1}: action is missing; leave out such rounds")
-    if len(names) < 2 or given not in (None, len(names)):
-        raise InputError(
-            f"{path} names {len(names)} action{'s' * (len(names) > 1)}, {', '.join(map(clipped, names))}; number them "
-            "0, 1, ... where there are more that it never plays"
-        )
-    return [names.index(label) for label in played], len(names), tuple(names)
-
-
-def _from_zero(whole: list[int], given: int | None) -> int:
-    """Return K, at least 2; raises InputError where the log plays more, or nobody knows whether there are more."""
-    least = max(2, whole[-1] + 1)
-    if given is not None and given < least:
-        raise InputError(f"--actions is {given}; the log plays action {whole[-1]}, so it must be at least {least}")
+    known = {label: as_number(label) for label in labels}
+    named = all(number is None for number in known.values())
+    for label, number in known.items():
+        if not label or not (named or (number is not None and number % 1 == 0 and 0 <= number < MOST)):
+            place = f"{path}, round {labels.index(label) + 1}"
+            raise InputError(f"{place}: action is {label or 'missing'}; it must be 0, 1, 2, ..., or a name")
+    if named:
+        names = tuple(sorted(known))
+        if len(names) < 2 or given not in (None, len(names)):
+            raise InputError(
+                f"{path} names {len(names)} action{'s' * (len(names) > 1)}, {', '.join(map(clipped, names))}; number "
+                "them 0, 1, ... where there are more that it never plays"
+            )
+        return [names.index(label) for label in labels], len(names), names
+    played = [int(known[label] or 0) for label in labels]
+    whole, least = sorted({*played}), max(2, max(played) + 1)
     if given is None and whole != list(range(len(whole))):
         raise InputError(
             f"the log plays the actions {', '.join(map(str, whole))}: give --actions {least} if they are numbered "
             "from 0 and it never plays the others, else number those that there are 0, 1, ..."
         )
-    return given or least
+    if given is not None and given < least:
+        raise InputError(f"--actions is {given}; the log plays action {whole[-1]}, so it must be at least {least}")
+    return played, given or least, ()
