@@ -142,10 +142,7 @@ def _gain(gain: IntervalEstimate, evaluation: Evaluation) -> str:
 
 
 def _read(path: Path) -> Read:
-    """Return the policy of a file, with names of its actions, and what it keeps of its log.
-
-    Where it has numbers of its actions only, these are their names. Raises InputError on another file.
-    """
+    """Return the policy of a file, with names or numbers of its actions, and what it keeps of its log; InputError."""
     from milpcb.logs.origin import ORIGIN, Origin
     from milpcb.policies import from_json as policy_from_json
 

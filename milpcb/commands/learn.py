@@ -21,7 +21,7 @@ from milpcb.core.files import contents
 from milpcb.errors import InputError, UnknownNameError, shown
 
 if TYPE_CHECKING:
-    from milpcb.logs.findings import Findings
+    from milpcb.logs.findings import Asked, Findings
     from milpcb.logs.sections import PageTable
     from milpcb.logs.source import Source
 
@@ -84,7 +84,6 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
 
 
 def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings:
-    from milpcb.logs.findings import Asked
     from milpcb.logs.learning import find
 
     with step(err, f"reading {log.name}"):
@@ -94,11 +93,16 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
     estimator = estimator_of(source, given, ctx.args, ctx.command)
     if limits and "thresholds" not in named_options(ctx.args):
         _thin(estimator, beside=bool(given["at_most"]))
+    return find(source, estimator, _asked(given, source, limits), partial(step, err))
+
+
+def _asked(given: dict[str, Any], source: Source, limits: tuple[Any, ...] = ()) -> Asked:
+    from milpcb.logs.findings import Asked
+
     names = ("level", "draws", "resamples", "holdout", "seed", "unit", "sensitive", "front")
-    asked = {name: given[name] for name in names}
-    asked |= {"labels": _labels(given["labels"], source), "limits": limits, "restrictions": given["what_if"]}
     budget = None if given["budget"] is None else action_of(given["budget"], source)
-    return find(source, estimator, Asked(**asked, budget=budget), partial(step, err))
+    more = {"restrictions": given["what_if"], "labels": _labels(given["labels"], source)}
+    return Asked(**{name: given[name] for name in names}, **more, limits=limits, budget=budget)
 
 
 def _read(log: Path, given: dict[str, Any]) -> tuple[Source, tuple[Any, ...]]:
@@ -147,27 +151,21 @@ def _labels(path: Path | None, source: Source) -> tuple[tuple[str, str], ...]:
 
 def _print(found: Findings) -> None:
     from milpcb.logs import page, words
-    from milpcb.logs.page import worth_table
     from milpcb.logs.sections import rule_text
 
-    out.print(words.lead(found))
-    for warning in words.checks(found):
-        err.print(f"warning: {warning}")
-    out.print()
     rules = rule_text(found.estimator.policy_)
-    out.print(rules if found.state in (None, "target") else f"What looked best:\n{rules}")
-    out.print()
-    out.print(printed(worth_table(found)))
     guaranteed, prices, _, front, *_ = page.evidence(found)
-    sentences = [words.gain(found), *guaranteed.words]
     tables = [*(prices.tables if found.questions.restrictions else ()), *front.tables]
     if found.asked:
         tables.append(page.asked_table(found.asked))
-    for sentence in sentences:
-        out.print(sentence)
-    for table in tables:
-        out.print(printed(table))
     charges = words.charges_of(found.estimator.treatment_cost, maximise=found.unit.maximise)
+    out.print(words.lead(found))
+    for warning in words.checks(found):
+        err.print(f"warning: {warning}")
+    out.print(f"\n{rules}\n" if found.state in (None, "target") else f"\nWhat looked best:\n{rules}\n")
+    out.print(printed(page.worth_table(found)))
+    for line in (words.gain(found), *guaranteed.words, *map(printed, tables)):
+        out.print(line)
     for sentence in (*charges, words.proof(found), *words.stable(found)):
         out.print(sentence)
 
@@ -179,24 +177,18 @@ def printed(shown: PageTable) -> Table:
         table.add_row(*line)
     if len(shown.rows) > shown.most:
         others = fixed(len(shown.rows) - shown.most, 0)
-        table.add_row(f"and {others} more: see the page", *[""] * (len(shown.headings) - 1))
+        table.add_row(f"and {others} more", *[""] * (len(shown.headings) - 1))
     return table
 
 
 def _in_one_pass(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings:
     from milpcb.logs.files import log_files
-    from milpcb.logs.findings import Asked
     from milpcb.logs.learning import learn_in_one_pass, sample_of
 
-    for option in ctx.command.params:
-        if (
-            isinstance(option, RowsOption)
-            and ctx.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
-        ):
-            raise InputError(
-                f"{option.opts[0]} needs the rows themselves, and the log is added up in one pass: leave it "
-                "out, or hold the log, or a sample of it, in memory (--in-memory)"
-            )
+    options = [option for option in ctx.command.params if isinstance(option, RowsOption)]
+    for option in options:
+        if ctx.get_parameter_source(str(option.name)) is not ParameterSource.DEFAULT:
+            raise InputError(f"{option.opts[0]} needs the rows themselves: leave it out, or add --in-memory")
     showing = partial(step, err)
     files, columns = log_files(log), columns_of(log, given)
     with showing("a sample, for cut points") as tick:
@@ -206,8 +198,6 @@ def _in_one_pass(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findin
     arguments = list(ctx.args)
     if "method" not in named_options(arguments):
         arguments += ["--method", "snips"]
-        err.print("note: scores by --method snips; dr, by models that are fitted to a sample of the rows, takes longer")
+        err.print("note: scores by --method snips; --method dr fits models to a sample of the rows")
     estimator = estimator_of(source, given, arguments, ctx.command)
-    asked = ("level", "holdout", "seed", "unit")
-    questions = Asked(**{name: given[name] for name in asked})
-    return learn_in_one_pass(files, sample, source, estimator, questions, showing)
+    return learn_in_one_pass(files, sample, source, estimator, _asked(given, source), showing)

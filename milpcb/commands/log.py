@@ -42,11 +42,10 @@ AXES = ("learner", "environment", "policies", "oracle", "seed", "horizon")
 @click.option("--out", "target", type=PATH, required=True, help="File to write: .csv or .parquet.")
 @click.option("--trust", is_flag=True, help="Run classes and read files that DIRECTORY's config names.")
 def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | None) -> None:
-    """Write the rounds of one play of the run in DIRECTORY: what was shown, done and paid, and with which probability.
+    """Write the rounds of one play of the run in DIRECTORY, which is played once more: it gives the same rounds.
 
     A line a round: the columns of the context, then action (0, 1, ...), cost and probability, as milpcb certify,
-    evaluate and learn read them. Options pick the play where the run has several. A run does not keep its rounds; they
-    are played once more, which gives the same ones.
+    evaluate and learn read them. Options pick the play where the run has several.
     """
     from milpcb.core.files import write_file
 
@@ -59,11 +58,9 @@ def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | Non
 def rounds_of_run(
     directory: Path, wanted: dict[str, str | int | None], *, trust: bool, named: bool = False
 ) -> tuple[pl.DataFrame, bool]:
-    """Return the rounds of the one play of a run that has the labels ``wanted`` (None for any): a row for each.
+    """Return the rounds of the one play of a run with the labels ``wanted``, and whether its learner hides its law.
 
-    Contexts have the names of the environment's features, or x0, x1, ... Actions are numbers, or what the environment
-    calls them where they are to be ``named`` and it has names. Beside them, whether its learner hides the law of what
-    it played (see Learner). Raises RunError, InputError, UnknownNameError.
+    Actions are ``named`` as the environment calls them, or numbers. Raises RunError, InputError, UnknownNameError.
     """
     import polars as pl
 
@@ -94,7 +91,6 @@ def rounds_of_run(
 
 
 def _cell(directory: Path, config: Config, wanted: dict[str, str | int | None]) -> Cell:
-    """Return the one finished cell with the labels that are wanted; raises RunError where that is none, or several."""
     from milpcb.experiments.results.records import read_record
     from milpcb.experiments.study.cells import build_study
 
@@ -156,10 +152,7 @@ def source_options(command: Command) -> Command:
 
 
 def source_of(log: Path, columns: Columns, given: dict[str, Any], known: Schema | None = None) -> Source:
-    """Return the log; raises InputError where what is named is not there, and where a run's learner hides its law.
-
-    ``columns`` are those of ``columns_of``; columns of a file that are ``known`` are read as they were.
-    """
+    """Return the log, columns of a file that are ``known`` as they were; InputError where a learner hides its law."""
     import milpcb.estimators  # noqa: F401 - where the extra is not installed, that is one line
     from milpcb.logs.files import is_files, log_files
     from milpcb.logs.source import make_source, read_source
@@ -179,11 +172,7 @@ def source_of(log: Path, columns: Columns, given: dict[str, Any], known: Schema 
 
 
 def columns_of(log: Path, given: dict[str, Any], origin: Origin | None = None) -> Columns:
-    """Return which column of a log is what: of a play of a run that is known.
-
-    In a file, what was done and what came of it are those of a policy's ``origin`` unless they are named. Raises
-    InputError where one is not known of a file, or named of a run.
-    """
+    """Return which column of a log is what; those of a policy's ``origin`` need no names. Raises InputError."""
     from milpcb.logs.files import is_files
     from milpcb.logs.source import Columns
 

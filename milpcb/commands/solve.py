@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from rich.table import Table
 
 from milpcb.commands.class_options import class_of, oracle_of
 from milpcb.commands.console import PATH, check_ending, err, out
-from milpcb.core.checks import check_confidence, real, whole
+from milpcb.core.checks import check_confidence, whole
 from milpcb.core.decimals import spaced
 from milpcb.data.columns import as_number
 from milpcb.errors import InputError, clipped
@@ -62,8 +62,6 @@ def solve(
         registry.target("solver", solver.partition(":")[0])
     for target in targets:
         check_ending(target, ENDINGS)
-    if near is not None:
-        real("--near", near, "finite and not negative", lambda slack: slack >= 0)
     features, rows = read_table(contexts)
     actions, matrix = read_table(costs)
     for note in remarks(contexts, costs):
@@ -77,14 +75,7 @@ def solve(
     out.print(f"cost: {answer.upper:.12g}   proved lower bound: {answer.lower:.12g}   ({answer.stop})")
     out.print(f"time: {1e3 * answer.seconds:.2f} ms with {_asked(kind, solver)}")
     if near is not None:
-        found = oracle.near_best(matrix, near)
-        for line in _near_lines(found):
-            out.print(line)
-        shown = found.different(SHOWN)
-        totals = [float(matrix[np.arange(len(matrix)), policy.predict(rows)].sum()) for policy in shown]
-        table = Table(*(f"cost {total:.12g}" for total in totals))
-        table.add_row(*map(str, shown))
-        out.print(table)
+        _print_near(oracle.near_best(matrix, near), rows, matrix)
     if asked["explain"]:
         out.print(oracle.explain())
     for target in targets:
@@ -96,24 +87,18 @@ def _asked(kind: str, solver: str | None) -> str:
     return f"{kind} on {solver or own['solver'].default}" if "solver" in own else kind
 
 
-def _near_lines(found: NearBest) -> Iterator[str]:
-    more = "" if found.exact else "more than "
-    are = "policy costs" if found.exact and found.count == 1 else "different policies cost"
-    yield f"near: {more}{spaced(found.count)} {are} at most {found.slack:g} more than the least"
-    contested = int((~found.agreed).sum())
-    whole = spaced(len(found.agreed))
-    yield f"contested: on {spaced(contested)} of {whole} contexts they do not all play the same action"
-    yield f"needed: {_needed(found)}"
-
-
-def _needed(found: NearBest) -> str:
-    try:
-        prices = found.features
-    except InputError:
-        return "policies of a list read no features"
-    dearer = {name: f"{price:g} more" if price < np.inf else "no policy" for name, price in prices.items()}
-    needed = [f"{name} ({dearer[name]} without it)" for name in found.needed]
-    return f"{', '.join(needed)}; no other feature is" if needed else "no feature; each of them can be left out"
+def _print_near(found: NearBest, rows: Floats, costs: Floats) -> None:
+    more, contested = "" if found.exact else "more than ", int((~found.agreed).sum())
+    out.print(f"near: {more}{spaced(found.count)} different policies cost at most {found.slack:g} more than the least")
+    out.print(f"contested: on {spaced(contested)} of {spaced(len(rows))} contexts they do not all play the same action")
+    with suppress(InputError):  # policies of a list read no features
+        needed = [f"{name} ({found.features[name]:g} more without it)" for name in found.needed]
+        out.print(f"needed: {', '.join(needed) or 'no feature'}")
+    shown = found.different(SHOWN)
+    totals = [float(costs[np.arange(len(costs)), policy.predict(rows)].sum()) for policy in shown]
+    table = Table(*(f"cost {total:.12g}" for total in totals))
+    table.add_row(*map(str, shown))
+    out.print(table)
 
 
 def save_answer(answer: Answer, path: Path) -> Path:
@@ -197,9 +182,8 @@ def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int
     out.print(f"rounds: {spaced(len(costs))}   cost of the actions played: {spaced(sum(costs), '.12g')}")
     out.print(f"certificate: {spaced(certificate.value, '.6g')}   standard error: {spaced(certificate.error, '.6g')}")
     out.print(
-        "Mean regret against the best policy of the class is at most the mean of the certificate, "
-        "if costs did not react to the play; "
-        "the regret of this one run may lie above it. The policy shown has the least estimated cost."
+        "Mean regret against the best policy of the class is at most the mean of the certificate, if costs did not "
+        "react to the play; the regret of this one run may lie above it."
     )
     with_confidence = max(costs) <= 1
     if most is not None:  # in the mean, and with confidence where there is one
@@ -211,8 +195,7 @@ def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int
     out.print(f"{100 * confidence:.10g}% certificate: {spaced(ledger.confident(oracle, confidence), '.6g')}")
     out.print(
         "The chance that the regret of this very run is above it, now or after any round before, is at most "
-        f"{100 - 100 * confidence:.10g}%, if all costs lie between 0 and 1 and contexts did not depend on the play; "
-        "costs may have."
+        f"{100 - 100 * confidence:.10g}%, if contexts did not depend on the play; costs may have."
     )
 
 
