@@ -79,7 +79,7 @@ SOLVED = [
     ({}, ("--solvr", "highs"), "'--solvr'", "did you mean '--solver'?"),
     ({}, ("--solver", "higs"), "'higs'", "did you mean 'highs'?"),
     ({}, ("--policies", "decision_tree"), "did you mean 'decision_trees'?"),
-    ({}, ("--near", "nan"), "--near must be finite and not negative, got"),
+    ({}, ("--near", "nan"), "slack must be finite and not negative, got"),
     ({}, ("--time-limit", "soon"), "--time-limit", "'soon'", "milpcb solve --help"),
 ]
 RUN_BAD = ("run", "bad.toml", "--out", "out")
