@@ -29,10 +29,7 @@ HERE = (
 
 
 def class_of(name: str, given: dict[str, Any], arguments: list[str], command: click.Command) -> Any:
-    """Make a policy class from --key value pairs; keys are its constructor's arguments but for those ``given``.
-
-    A class of one's own is looked for in the current folder.
-    """
+    """Make a policy class, perhaps of the current folder, from --key value pairs and the arguments ``given``."""
     from milpcb.experiments.study.config import check_options
 
     local_classes.look_in(Path.cwd())
@@ -51,10 +48,7 @@ def oracle_of(policies: Any, contexts: Floats, kind: str, asked: Mapping[str, An
 
 
 def options_of(name: str, known: Iterable[str], arguments: list[str], own: list[str]) -> dict[str, Any]:
-    """Return --key value pairs as a table; a value is read as TOML where it is that, else it is a string.
-
-    Raises InputError on a key that is none of the ``known`` ones of ``name``, and on one that is given twice.
-    """
+    """Return --key value pairs as a table, values as TOML or else strings; InputError on unknown and double keys."""
     keys = {f"--{key.replace('_', '-')}": key for key in known}
     table: dict[str, Any] = {}
     for option, text in _pairs(arguments):
@@ -103,24 +97,25 @@ def estimator_of(source: Source, given: dict[str, Any], arguments: list[str], co
         if "max_depth" in options or "max_depth" not in known:
             raise InputError("--depth is short for the --max-depth of trees: give one of them, and only for trees")
         options["max_depth"] = given["depth"]
-    costs = {action: _cost(cost, text, source) for text, action, cost in split(given["treatment_cost"], "=", source)}
+    costs = {
+        action: cost if cost in source.table.columns else _number(cost, text)
+        for text, action, cost in split(given["treatment_cost"], "=", source)
+    }
     return cls(
         **options,
         treatment_cost=costs or None,
         random_state=given["seed"],
         missing=given["missing_side"],
         constraints=list(_constraints(given, source)),
-        monotone=dict(_ways(given["monotone"], source)) or None,
+        monotone=dict(_ways(given["monotone"])) or None,
     )
 
 
-def _ways(texts: tuple[str, ...], source: Source) -> Iterator[tuple[str, str]]:
+def _ways(texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for text in texts:
         column, _, way = (part.strip() for part in text.rpartition("="))
         if way not in ("more", "less") or not column:
             raise InputError(f"cannot read --monotone '{text}': write COLUMN=more or COLUMN=less")
-        if column not in source.frame.columns:
-            raise UnknownNameError("column of --monotone", column, source.frame.columns)
         yield column, way
 
 
@@ -158,12 +153,3 @@ def _number(text: str, whole: str) -> float:
         return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
     except ValueError as error:
         raise InputError(f"cannot read '{whole}': '{text}' is no number") from error
-
-
-def _cost(text: str, whole: str, source: Source) -> float | str:
-    if text in source.table.columns:
-        return text
-    try:
-        return float(text)
-    except ValueError as error:
-        raise UnknownNameError(f"column of '{whole}', and no number:", text, source.table.columns) from error

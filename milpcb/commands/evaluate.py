@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,14 +15,12 @@ from milpcb.commands.log import columns_of, source_of, source_options
 from milpcb.core import gate
 from milpcb.core.checks import check_file
 from milpcb.core.decimals import number, percent
-from milpcb.core.text import listed
-from milpcb.errors import InputError, UnknownNameError, clipped
+from milpcb.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from milpcb.data.schema import Schema
     from milpcb.logs.origin import Origin
     from milpcb.logs.sections import PageTable
-    from milpcb.logs.source import Source
     from milpcb.offline import Evaluation, IntervalEstimate
 
 
@@ -58,9 +55,13 @@ def evaluate(
         columns = origin.applied(columns, str(policy))
     with step(err, f"reading {log.name}"):
         source = source_of(log, columns, given, read.schema)
-    differences = _differences(origin, source) if origin else ()
-    for note in (*source.notes, *differences):
+    if origin:
+        origin.check(source.frame)
+    for note in (*source.notes, *(origin.unknown(source.frame) if origin else ())):
         err.print(f"note: {note}")
+    if origin and not same:
+        by = f"'{columns.outcome}', without what treatments cost"
+        err.print(f"note: the policy was learnt for '{origin.outcome}', and is evaluated by {by}.")
     seen = origin is not None and origin.is_of(source)
     if seen:
         err.print(SEEN.format(policy))
@@ -91,22 +92,6 @@ class Read:
     origin: Origin | None = None
     costs: Any = None
     schema: Schema | None = None
-
-
-def _differences(origin: Origin, source: Source) -> Iterator[str]:
-    """Yield in which respects a policy is evaluated by something else than it was learnt from."""
-    origin.check(source.frame)
-    columns, then, now = source.columns, origin.features, source.frame.columns
-    if origin.outcome != columns.outcome:
-        by = f"'{columns.outcome}', without what treatments cost"
-        yield f"The policy was learnt for '{origin.outcome}', and is evaluated by {by}."
-    yield from origin.unknown(source.frame)
-    taken = (columns.action, columns.outcome, *columns.propensity)
-    lost, new = set(then) - {*now, *taken}, set(now) - set(then)
-    for names, do in ((lost, "do without"), (new, "also read")):
-        if names:
-            named = listed([f"'{clipped(name)}'" for name in sorted(names)])
-            yield f"Models of outcomes {do} {named}, unlike when the policy was learnt."
 
 
 SEEN = (

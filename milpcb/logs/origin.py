@@ -110,17 +110,17 @@ class Origin:
     def applied(self, columns: Columns, name: str) -> Columns:
         """Return which column of another log is what, with the features and marks of missing values of this one.
 
-        Raises InputError where the same outcome is given with the other sign; ``name`` is that of the policy.
+        Raises InputError where features, or the same outcome with the other sign, are named; ``name`` is the policy's.
         """
+        if columns.features or columns.leave_out:
+            raise InputError(f"{name} knows which columns it was learnt from; leave --features and --leave-out out")
         if columns.outcome == self.outcome and columns.maximise != self.maximise:
             option = f"--{'reward' if self.maximise else 'cost'} {self.outcome}"
             raise InputError(f"{name} was learnt with {option}; name the outcome so here too")
         taken = (columns.action, columns.outcome, *columns.propensity, columns.group, columns.weight)
         own = tuple(feature for feature in self.features if feature not in taken)
-        asked = columns.features or columns.leave_out
         marks = (mark for field in self.schema.fields if field.role == "outcome" for mark in field.missing_as)
-        missing = tuple(dict.fromkeys((*marks, *columns.missing)))
-        return replace(columns, missing=missing, features=columns.features if asked else own)
+        return replace(columns, missing=tuple(dict.fromkeys((*marks, *columns.missing))), features=own)
 
     def check(self, frame: pl.DataFrame) -> None:
         """Raise InputError where a column of another log holds something else than it did."""
