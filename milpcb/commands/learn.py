@@ -107,12 +107,12 @@ def _asked(given: dict[str, Any], source: Source, limits: tuple[Any, ...] = ()) 
 
 def _read(log: Path, given: dict[str, Any]) -> tuple[Source, tuple[Any, ...]]:
     """Return the log and the limits on other outcomes, whose columns no policy may read."""
-    from milpcb.logs.curves import front_column
+    from milpcb.logs.curves import front_of
     from milpcb.logs.limits import column_of, limit_of
 
     aside = {column_of(text): None for text in given["no_worse"]}
     aside.pop(given["reward"] or given["cost"], None)  # which is no feature anyway
-    aside |= {front_column(given["front"]): None} if given["front"] else {}
+    aside |= {front_of(given["front"])[0]: None} if given["front"] else {}
     given = {**given, "leave_out": (*given["leave_out"], *aside)}
     source = source_of(log, columns_of(log, given), given)
     limits = tuple(limit_of(text, source.log.actions) for text in given["no_worse"])

@@ -1,6 +1,7 @@
 """Two curves of a page: the value for each budget of an action, and the front of two outcomes."""
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -68,24 +69,15 @@ def budget_values(
 
 def budget_section(found: Findings, progress: Progress) -> PageSection | None:
     """Return the curve of values for the budgets of ``--budget``; None where the other limits allow none of them."""
-    asked, unit, action = found.questions, found.unit, str(found.questions.budget)
+    asked, action = found.questions, str(found.questions.budget)
     rows: Any = found.learnt
     points = budget_values(
         found.estimator, rows.frame, rows.scores, action, level=asked.level, seed=asked.seed, progress=progress
     )
     if not points:
         return None
-    headings = ("at most", "used", unit.words, f"{percent(asked.level)} band", "treating all alike")
-    cells = [
-        (
-            percent(point.share, 0), percent(point.used, 1), unit.value(point.value.value),
-            unit.ends(point.value.lower, point.value.upper), unit.value(point.alike),
-        )
-        for point in points
-    ]  # fmt: skip
-    folds = [PageSection("as a table", tables=[PageTable("Table of budgets", headings, cells)])]
     heading = f"Value against the budget of '{action}'"
-    return PageSection(heading, picture=lambda: picture(_budget_drawing(found, points, heading)), folds=folds)
+    return PageSection(heading, picture=lambda: picture(_budget_drawing(found, points, heading)))
 
 
 @plain()
@@ -107,24 +99,18 @@ def _budget_drawing(found: Findings, points: tuple[BudgetValue, ...], title: str
     )
     if not found.supported:
         words += " No rule is shown to be better than treating all alike: what rises may be chance."
-    ends = [f"{unit.value(point.value.value)} at {percent(point.share, 0)}" for point in (points[0], points[-1])]
-    return Drawing("budget", title, figure, f"From {ends[0]} to {ends[1]}.", words)
+    listed = "; ".join(f"{unit.value(point.value.value)} at {percent(point.share, 0)}" for point in points)
+    return Drawing("budget", title, figure, listed, words)
 
 
 MOST_POINTS = 100
-FORM = "write COLUMN less or COLUMN more, as less or more of it is better"
-_TEXT = re.compile(r"(.+?)\s+(less|more)")
 
 
-def front_column(text: str) -> str:
-    """Return the column that ``--front`` names; raises InputError."""
-    return _column_and_way(text)[0]
-
-
-def _column_and_way(text: str) -> tuple[str, str]:
-    found = _TEXT.fullmatch(text.strip())
+def front_of(text: str) -> tuple[str, str]:
+    """Return the column that ``--front`` names, and whether "less" or "more" of it is better; raises InputError."""
+    found = re.fullmatch(r"(.+?)\s+(less|more)", text.strip())
     if found is None:
-        raise InputError(f"cannot read --front '{text}': {FORM}")
+        raise InputError(f"cannot read --front '{text}': write COLUMN less or COLUMN more, as it is better")
     return found[1], found[2]
 
 
@@ -132,10 +118,9 @@ def front_section(found: Findings, question: Question, progress: Progress) -> Pa
     """Return the rules that are best for some weighting of two outcomes; raises InputError for more than 100."""
     rows: Any = found.learnt
     text, unit = found.questions.front, found.unit
-    column, way = _column_and_way(text)
+    column, way = front_of(text)
     scores, second = rows.scores, rows.by_outcome(column, maximise=way == "more")
-    weight = scores.weight.sum()
-    tables = scores.costs / weight, second.costs / weight
+    tables = scores.costs / scores.weight.sum(), second.costs / scores.weight.sum()
     try:
         front = pareto(question, *tables, most=MOST_POINTS, progress=progress)
     except InputError as error:
@@ -146,32 +131,20 @@ def front_section(found: Findings, question: Question, progress: Progress) -> Pa
     cells = [(f"rule {n}", unit.value(a), other.value(b)) for n, (a, b) in enumerate(points, 1)]
     done = scores.mean(scores.logged), second.mean(second.logged)
     table = PageTable("Table of two outcomes", ("two outcomes", unit.words, other.words), cells)
-    folds = [
-        PageSection(
-            f"rule {n}", texts=[PageText(f"Rule {n}", rule_text(in_words(each.policy, found.estimator.policy_)))]
-        )
+    rules = [
+        PageText(f"Rule {n}", rule_text(in_words(each.policy, found.estimator.policy_)), f"rule {n}")
         for n, each in enumerate(front[: table.most], 1)
     ]
-    return PageSection(
-        "Two outcomes at once",
-        _front_words(points, unit, other),
-        lambda: picture(_front_drawing(points, done, unit, other)),
-        tables=[table],
-        folds=folds,
+    words = (
+        f"{fixed(len(points), 0)} rules are each the best for some weighting of the two outcomes. Values are those in "
+        "the rows that the rules were learnt from, so they are too favourable."
     )
 
+    def drawn() -> Mapping[str, Any]:
+        return picture(_front_drawing(points, done, unit, other))
 
-def _front_words(points: list[tuple[float, float]], unit: Unit, other: Unit) -> list[str]:
-    ends = [f"{unit.of_value(a)} and {other.of_value(b)}" for a, b in (points[0], points[-1])]
-    if len(points) == 1:
-        return [f"One rule is the best for both outcomes: it looks worth {ends[0]}."]
-    number = fixed(len(points), 0)
-    some = f"{number} rules, and no others, are each the best for some weighting of the two outcomes"
-    between = (
-        "No rule of the class lies beyond the line through two neighbours; rules that no weighting makes the best may "
-        "lie behind it. All values are those in the rows that the rules were learnt from, so they are too favourable."
-    )
-    return [f"{some}. Rule 1 gives {ends[0]}, rule {number} gives {ends[1]}.", between]
+    folds = [PageSection("rules", texts=rules)]
+    return PageSection("Two outcomes at once", [words], drawn, tables=[table], folds=folds)
 
 
 @plain()

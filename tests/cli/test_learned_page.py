@@ -203,7 +203,7 @@ def test_two_outcomes_prices_and_rules_as_good_are_on_the_page(learnt):
     found = learnt(people(effect=0.45), *TRIAL, *CLAIMS, "--depth", "2", *more)
     for text in ("two outcomes", "rule 1", "leaves 2"):
         assert text in found.printed
-    assert "are each the best for some weighting of the two outcomes" in found.page
+    assert "rules are each the best for some weighting of the two outcomes" in found.page
     assert "rule 1 if " in found.page  # the rules, a leaf being its action alone
     assert "play letter" not in found.page
     in_order(found.page, "What it would cost to have it otherwise", "hold for all of them at once", "without age")
