@@ -66,14 +66,17 @@ def evaluate(
     if seen:
         err.print(SEEN.format(policy))
     costs = read.costs if same else None
+    rows, binary = numbered(source.log), not costs and set(source.log.outcome.tolist()) <= {0.0, 1.0}
+    unit = Unit(columns.outcome, columns.maximise, binary, sign=origin.unit if origin and same else "")
+    if binary:
+        rows = replace(rows, outcome=100 * rows.outcome)
     with step(err, "what each action would have given") as tick:
         more: dict[str, Any] = {"treatment_cost": costs, "sample_weight": source.weight, "overlap": overlap}
-        found = scores(numbered(source.log), method, seed=seed, progress=tick, **more)
+        found = scores(rows, method, seed=seed, progress=tick, **more)
     best = found.actions[found.best_action]
     played = [best] * len(found.table) if read.policy is None else read.policy
     options: dict[str, Any] = {"interval": interval, "level": level, "in_sample": seen}
-    unit = Unit.of_scores(columns.outcome, found, origin.unit if origin and same else "")
-    value = unit.evaluation(value_of(found, played, contexts=source.table, **options))
+    value = value_of(found, played, contexts=source.table, **options)
     name = "this policy" if read.policy else f"always '{best}', the best constant"
     out.print(printed(_values(value, name, unit.words)))
     for sentence in (*value.words(), *charges_of(costs, maximise=columns.maximise)):

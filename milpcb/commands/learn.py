@@ -154,7 +154,7 @@ def _print(found: Findings) -> None:
     from milpcb.logs.sections import rule_text
 
     rules = rule_text(found.estimator.policy_)
-    guaranteed, prices, _, front, *_ = page.evidence(found)
+    prices, _, front, *_, stable = page.evidence(found)
     tables = [*(prices.tables if found.questions.restrictions else ()), *front.tables]
     if found.asked:
         tables.append(page.asked_table(found.asked))
@@ -164,9 +164,9 @@ def _print(found: Findings) -> None:
         err.print(f"warning: {warning}")
     out.print(f"\n{rules}\n" if found.state in (None, "target") else f"\nWhat looked best:\n{rules}\n")
     out.print(printed(page.worth_table(found)))
-    for line in (words.gain(found), *guaranteed.words, *map(printed, tables)):
+    for line in (words.gain(found), *map(printed, tables)):
         out.print(line)
-    for sentence in (*charges, words.proof(found), *words.stable(found)):
+    for sentence in (*charges, words.proof(found), *stable.words):
         out.print(sentence)
 
 

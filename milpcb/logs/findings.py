@@ -84,13 +84,10 @@ class Findings:
     claims: Claims | None  # what can be claimed of it nevertheless; None where it was not asked
     files: int = 0  # how many were added up in one pass; 0 where the rows were in memory
     stability: Stability | None = None  # None where it was not asked
-    # asked, asked_aside: what was asked of the policy and whether it is kept, in the rows learnt from and in those
-    # aside
-    asked: tuple[Kept, ...] = ()
-    asked_aside: tuple[Kept, ...] = ()
+    asked: tuple[Kept, ...] = ()  # what was asked of the policy and whether it is kept in the rows learnt from
     # what it would cost to have the rule otherwise; () where it is not the best by the estimates
     prices: tuple[Price, ...] = ()
-    # sections that were asked for: "guaranteed", "near", "front", "budget"
+    # sections that were asked for: "near", "front", "budget"
     sections: Mapping[str, PageSection] = field(default_factory=dict)
 
     @property

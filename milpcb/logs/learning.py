@@ -18,7 +18,7 @@ import numpy as np
 
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed, percent
-from milpcb.errors import InputError, clipped
+from milpcb.errors import InputError
 from milpcb.estimators.layout import MODEL_ROWS, Layout, RowCounter
 from milpcb.estimators.sample import Sample
 from milpcb.logs.curves import budget_section, front_section
@@ -28,7 +28,7 @@ from milpcb.logs.limits import FEWEST, what_is_kept
 from milpcb.logs.origin import as_logged
 from milpcb.logs.sections import PageSection, Unit
 from milpcb.logs.source import Columns, ScoredRows, Source, make_source
-from milpcb.logs.what_if import guaranteed_section, near_section, of_numbers, what_if
+from milpcb.logs.what_if import near_section, of_numbers, what_if
 from milpcb.offline import Evaluation, Stability, State, best_reference, evaluate, inference, kept_aside, stability
 from milpcb.offline.band import Progress
 from milpcb.offline.compressed import CompressedLog, at_level, evaluate_sums
@@ -42,11 +42,6 @@ from milpcb.protocols import open_class
 from milpcb.types import Bools, Floats, Ints
 
 MOST_PRICED = 200  # draws behind the intervals of prices
-
-
-def foreseen(what: str, option: str, searches: int) -> str:
-    """Return what is being done, how often, and the option that leaves it out; how long it takes is measured."""
-    return f"{what}, {fixed(searches, 0)} searches ({option} 0 leaves it out)"
 
 
 def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
@@ -74,11 +69,11 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     claims = stable = None
     if questions.draws:
         printed = SimpleNamespace(predict=lambda _contexts: played)  # of several best ones claims are of this one
-        with step(foreseen("what can be claimed of it", "--draws", questions.draws)) as tick:
+        with step(f"what can be claimed of it, {fixed(questions.draws, 0)} searches (--draws 0 leaves it out)") as tick:
             more = {"draws": questions.draws, "level": questions.level, **again}
             claims = inference(*searched, policy=printed, progress=tick, **more)
     if questions.resamples and not own_way:
-        with step(foreseen("its stability", "--resamples", questions.resamples)) as tick:
+        with step(f"its stability, {fixed(questions.resamples, 0)} searches (--resamples 0 leaves it out)") as tick:
             one = of_numbers(estimator.policy_)
             found = stability(*searched, policy=one, resamples=questions.resamples, progress=tick, **again)
             stable = _in_words(found, estimator.policy_)
@@ -105,7 +100,6 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         None if claims is None else Claims.of(claims, by_estimates=not own_way),
         stability=stable,
         asked=what_is_kept(estimator, learnt),
-        asked_aside=() if other is None else what_is_kept(estimator, other, guarded=False),
     )
     return _with_sections(everything, problem, step)
 
@@ -114,7 +108,7 @@ def _with_sections(found: Findings, question: Question, step: Step) -> Findings:
     """Return the same with prices, and with the sections that were asked for."""
     rows: Any = found.learnt
     questions = found.questions
-    sections: dict[str, PageSection | None] = {"guaranteed": guaranteed_section(found)}
+    sections: dict[str, PageSection | None] = {}
     if questions.budget is not None:
         with step(f"the value against the budget of '{questions.budget}'") as tick:
             sections["budget"] = budget_section(found, tick)
@@ -137,12 +131,6 @@ def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
     if not questions.holdout:
         return np.arange(len(source.log)), None
     aside = kept_aside(source.log, questions.holdout, questions.seed)
-    for column in source.frame.get_columns():
-        if column.dtype.is_numeric() and (lost := column.is_null().to_numpy())[aside].any() and not lost[~aside].any():
-            raise InputError(
-                f"'{clipped(column.name)}' is missing in rows kept aside and in none of the others, so no rule knows "
-                "what to do there: take another --seed, or leave these rows out"
-            )
     return np.flatnonzero(~aside), np.flatnonzero(aside)
 
 

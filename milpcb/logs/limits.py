@@ -104,13 +104,13 @@ class _Played:
         return float(weight[self.names == action].sum() / weight.sum()) if weight.any() else float("nan")
 
 
-def what_is_kept(estimator: Any, rows: ScoredRows, *, guarded: bool = True) -> tuple[Kept, ...]:
-    """Return what a rule keeps in some rows; limits on other outcomes are of the rows learnt from, ``guarded`` ones."""
+def what_is_kept(estimator: Any, rows: ScoredRows) -> tuple[Kept, ...]:
+    """Return what a rule keeps in the rows that it was learnt from."""
     names = np.asarray(estimator.policy_.predict_names(rows.frame), dtype=object)
     columns = read_columns(rows.frame, rows.frame.columns, rows.frame.columns)
     played = _Played(names, columns, rows.scores.weight)
     rules = [rule for rule in estimator.constraints if not isinstance(rule, NoWorseThan)]
-    limits = [rule for rule in estimator.constraints if isinstance(rule, NoWorseThan) and guarded]
+    limits = [rule for rule in estimator.constraints if isinstance(rule, NoWorseThan)]
     together = groupby(limits, key=lambda rule: rule.asked)
     order = [
         (f"'{name}' {way}", f"never goes {WAYS[way]} in the order of the actions", "kept")

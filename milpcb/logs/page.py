@@ -13,8 +13,8 @@ from milpcb.logs import words
 from milpcb.logs.findings import Findings
 from milpcb.logs.limits import Kept
 from milpcb.logs.rule import card_section, colophon, columns_on_sheet, parts_section, rule_section
-from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, rule_text, there
-from milpcb.logs.what_if import NEAR, price_section
+from milpcb.logs.sections import PageSection, PageTable, Unit, there
+from milpcb.logs.what_if import price_section
 from milpcb.logs.words import alike
 from milpcb.offline import IntervalEstimate, State
 
@@ -29,6 +29,10 @@ BOTH = (
     "Both claims allow for the choice of the rule among all of its class. The range is that of the gain over treating "
     "all alike, and p is the probability of so large a gain if no rule of the class gained anything."
 )
+LEFT_OUT = (
+    "Prices, rules that do as well, curves and stability are left out where they were not asked for, where a log is "
+    "added up in one pass, and beside --no-worse, --monotone and --objective guaranteed."
+)
 EXACTLY = (
     "The limits hold exactly in the rows that the rule was learnt from; among other people the shares may differ by "
     "chance. Limits on other outcomes hold among all such people, with the confidence named."
@@ -42,10 +46,7 @@ def page(found: Findings, command: str, digest: str | None = None) -> str:
     rule = card_section(found, heading) or rule_section(found, heading)
     gain, drawn = words.gain(found), bars(found.unit, first(worth_lines(found)), found.questions.level)
     worth = PageSection("What it is worth", [gain] if gain else [], bars=drawn)
-    parts, asked = parts_section(found), asked_section(found)
-    others = evidence(found)
-    missing = [section for section in others if section.missing]
-    last = [use_section(found, command, shown=shown), *others, statistician(found, missing)]
+    use = PageSection(f"If you want to use it{'' if shown else ' all the same'}", [USE])
     verdict = words.verdict(found)
     return fill(
         "learned.html.jinja",
@@ -59,9 +60,9 @@ def page(found: Findings, command: str, digest: str | None = None) -> str:
         checks=words.checks(found),
         notes=found.source.notes,
         first=[rule, worth] if shown else [worth],
-        sheet=[asked, columns_on_sheet(found), *([] if shown else [rule])],
+        sheet=[asked_section(found), columns_on_sheet(found), *([] if shown else [rule])],
         colophon=colophon(found, command, digest),
-        rest=there([parts, *last]),
+        rest=there([parts_section(found), use, *evidence(found), statistician(found)]),
     )
 
 
@@ -74,44 +75,26 @@ def subtitle(found: Findings) -> str:
 
 
 def evidence(found: Findings) -> list[PageSection]:
-    """Return what was asked beside the rule, and how stable it is; each is there, or gives its reason."""
-    asked = found.sections
-    return [
-        asked.get("guaranteed", PageSection("")),
-        price_section(found, words.missing(found, "prices")),
-        asked.get("near", PageSection(NEAR, missing=words.missing(found, "near"))),
-        asked.get("front", PageSection("")),
-        asked.get("budget", PageSection("Value against a budget", missing=words.missing(found, "budget"))),
-        PageSection("Would other rows give the same rule?", words.stable(found)),
-    ]
+    """Return the prices, rules that do as well, front, curve of budgets and stability, empty where not known."""
+    others = [found.sections.get(name, PageSection("")) for name in ("near", "front", "budget")]
+    stable = found.stability.words() if found.stability else ()
+    return [price_section(found), *others, PageSection("Would other rows give the same rule?", stable)]
 
 
 def asked_section(found: Findings) -> PageSection:
     """Return the limits that were asked for, whether they are kept, and what treatments cost."""
-    heading = "What you asked for"
     charges = words.charges_of(found.estimator.treatment_cost, maximise=found.unit.maximise)
-    if not found.asked:
-        return PageSection(heading, charges, notes=["No limits were set."])
-    tables = [asked_table(found.asked)]
-    if found.asked_aside:
-        tables.append(asked_table(found.asked_aside, "in the rows kept aside", ASIDE))
-    return PageSection(heading, charges, tables=tables, notes=[EXACTLY])
+    tables, note = ([asked_table(found.asked)], EXACTLY) if found.asked else ([], "No limits were set.")
+    return PageSection("What you asked for", charges, tables=tables, notes=[note])
 
 
-def asked_table(limits: Sequence[Kept], heading: str = "asked for", where: str = "") -> PageTable:
+def asked_table(limits: Sequence[Kept]) -> PageTable:
     """Return the table of limits."""
-    return PageTable(f"Table of what was asked for{where}", (heading, "the rule", ""), limits, (0, 1, 2), most=ALL)
+    return PageTable("Table of what was asked for", ("asked for", "the rule", ""), limits, (0, 1, 2), most=ALL)
 
 
-def use_section(found: Findings, command: str, *, shown: bool) -> PageSection:
-    """Return what to do before the rule is used, and the rule as text."""
-    texts = [PageText("Rules as text", rule_text(found.estimator.policy_)), PageText("Command", command)]
-    folds = [PageSection("as text, and the command that made this page", texts=texts)]
-    return PageSection(f"If you want to use it{'' if shown else ' all the same'}", [USE], folds=folds)
-
-
-def statistician(found: Findings, missing: list[PageSection]) -> PageSection:
-    """Return every value, how claims are made, how far the log can be trusted, and what is ``missing`` on the page."""
+def statistician(found: Findings) -> PageSection:
+    """Return every value, how claims are made, and how far the log can be trusted."""
     claims = claims_table(found)
     folds = [
         PageSection("every value, with its interval", tables=[worth_table(found)], notes=[words.optimism(found)]),
@@ -123,10 +106,7 @@ def statistician(found: Findings, missing: list[PageSection]) -> PageSection:
         ),
         PageSection("how far the log can be trusted, action by action", tables=[trust_table(found)]),
     ]
-    if missing:
-        reasons = [f"{section.heading}. {section.missing}" for section in missing]
-        folds.append(PageSection("what is not on this page, and why", reasons))
-    return PageSection("For the statistician", folds=folds)
+    return PageSection("For the statistician", folds=folds, notes=[LEFT_OUT])
 
 
 def claims_table(found: Findings) -> PageTable:

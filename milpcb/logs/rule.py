@@ -7,7 +7,6 @@ from typing import Any
 from milpcb.core.decimals import fixed, percent
 from milpcb.experiments.results.figures.drawing import MEDIUM, Drawing, finish, fitted, render
 from milpcb.experiments.results.report import picture
-from milpcb.logs import words
 from milpcb.logs.features import is_whole
 from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, rule_text
@@ -131,8 +130,7 @@ def columns_on_sheet(found: Findings) -> PageSection:
         return PageSection(READS, ["It reads no column.", *unread])
     interval = f"{percent(found.questions.level)} interval"
     table = PageTable("Columns", ("column", f"price of leaving it out, {found.unit.words}", interval), rows[:MOST])
-    missing = [] if prices else [words.missing(found, "prices")]
-    return PageSection(READS, unread, tables=[table], notes=missing)
+    return PageSection(READS, unread, tables=[table])
 
 
 def card_of(found: Findings) -> Any:

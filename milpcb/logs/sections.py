@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any
 
@@ -12,8 +12,7 @@ import numpy as np
 
 from milpcb.core.decimals import fixed, number, written
 from milpcb.experiments.results.figures.drawing import MEDIUM, fitted, grid
-from milpcb.offline import Evaluation, IntervalEstimate, Scores
-from milpcb.offline.evaluation import LeafValue
+from milpcb.offline import Scores
 
 THOUSAND = 1000
 
@@ -40,10 +39,6 @@ class Unit:
         if self.binary:
             return f"of 100 with '{self.name}' = 1"
         return f"mean '{self.name}'{self.sign and f' in {self.sign}'}"
-
-    def evaluation(self, found: Evaluation) -> Evaluation:
-        """Return an evaluation with its amounts in this unit."""
-        return replace(found, **_of_hundred(vars(found))) if self.binary else found
 
     def amount(self, value: float) -> str:
         """Return an amount without its unit."""
@@ -76,24 +71,9 @@ class Unit:
         """Return how much better in words; below 0 is worse."""
         return f"{self.amount(value)} of 100" if self.binary else f"{self.amount(value)}{self.sign and f' {self.sign}'}"
 
-    def between(self, lower: float, upper: float) -> str:
-        """Return a range of gains."""
-        return f"between {self.amount(lower)} and {self.gain(upper)}"
-
     def interval(self, estimate: Any) -> str:
         """Return the ends of an interval of a difference, ``lower`` and ``upper``."""
         return f"{self.amount(estimate.lower)} to {self.amount(estimate.upper)}"
-
-
-def _of_hundred(found: Any) -> Any:
-    """Return all estimates in a mapping or in the parts of a policy times 100, and anything else as it is."""
-    if isinstance(found, IntervalEstimate):
-        return IntervalEstimate(*(100 * part for part in (found.value, found.standard_error, found.lower, found.upper)))
-    if isinstance(found, LeafValue):
-        return replace(found, **_of_hundred(vars(found)))
-    if isinstance(found, Mapping):
-        return {name: _of_hundred(each) for name, each in found.items()}
-    return tuple(map(_of_hundred, found)) if isinstance(found, tuple) else found
 
 
 NARROW = 5.4  # inches, which can be read on a phone
@@ -138,7 +118,6 @@ class PageSection:
     notes: Sequence[str] = ()  # sentences in small print
     folds: Sequence[PageSection] = ()  # parts that are folded away, and whether they are ``open`` at first
     open: bool = False
-    missing: str = ""  # why there is nothing to show; "" where there is something
 
     @property
     def empty(self) -> bool:

@@ -10,7 +10,7 @@ from milpcb.core.decimals import fixed, percent
 from milpcb.core.text import listed
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.logs.findings import Findings
-from milpcb.logs.sections import PageSection, PageTable, PageText, rule_text
+from milpcb.logs.sections import PageSection, PageTable
 from milpcb.offline.band import Progress
 from milpcb.offline.restrictions import GainBand, Option, Price, Question, Restriction, Without, prices
 from milpcb.rng import child
@@ -72,11 +72,11 @@ def what_if(found: Findings, question: Question, band: GainBand | None, progress
     return tuple(prices(question, costs, asked, band=band, progress=progress)) if asked else ()
 
 
-def price_section(found: Findings, missing: str) -> PageSection:
+def price_section(found: Findings) -> PageSection:
     """Return the table of prices: of each restriction the price, and its interval."""
-    heading, unit, level = "What it would cost to have it otherwise", found.unit, percent(found.questions.level)
     if not found.prices:
-        return PageSection(heading, missing=missing)
+        return PageSection("")
+    heading, unit, level = "What it would cost to have it otherwise", found.unit, percent(found.questions.level)
     how = (
         "A price is how much less the best rule gives, in the rows that it was learnt from, if this restriction alone "
         f"is imposed. The intervals ({level}) hold for all of them at once."
@@ -115,21 +115,3 @@ def near_section(found: Findings, question: Question, band: GainBand | None) -> 
     contested, looked_at = int((near.played(rows).sum(axis=1) > 1).sum()), fixed(len(rows), 0)
     differ = f"On {fixed(contested, 0)} of the {looked_at} rows compared they do not all play the same action."
     return PageSection(NEAR, [count, read, differ])
-
-
-def guaranteed_section(found: Findings) -> PageSection | None:
-    """Return the rule by what is guaranteed beside the one that looks best; None where it went by estimates alone."""
-    learnt: Any = found.learnt
-    estimator, unit, level, draws = found.estimator, found.unit, found.questions.level, found.questions.draws
-    if estimator.objective != "guaranteed" or not draws:
-        return None
-    labels = [np.asarray(rule.predict(learnt.frame)) for rule in (estimator.policy_, estimator.by_value_)]
-    ends = estimator.lower_ends_
-    (looks, own), (best, other) = ends.of(labels, level, draws)
-    chosen = (
-        f"The rule was chosen by what is guaranteed: it gains at least {unit.gain(own)} over {ends.reference.name} "
-        f"({percent(level)} confidence), and looks like {unit.gain(looks)}."
-    )
-    second = f"The rule that looks best is guaranteed {unit.gain(other)}, and looks like {unit.gain(best)}."
-    text = PageText("The rule that looks best", rule_text(estimator.by_value_))
-    return PageSection("What is guaranteed, and what looks best", [chosen, second], texts=[text])

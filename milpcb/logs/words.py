@@ -9,7 +9,6 @@ from milpcb.offline import Reference, State
 MARKS = {State.TARGET: "Treat people differently", State.ALIKE: "Treat all alike", State.EARLY: "Too early to decide"}
 SIGNS = {State.TARGET: "\u2713", State.ALIKE: "=", State.EARLY: "?"}  # beside the marks, for the eye
 LEAST_P = 0.001  # smaller ones are not written out
-ASKED_BY = {"prices": "--what-if", "near": "--draws", "budget": "--budget", "stability": "--resamples"}
 
 
 def alike(reference: Reference) -> str:
@@ -103,7 +102,7 @@ def _own(found: Findings, claims: Claims) -> str:
         aside = found.held_out.gain
         if claims.learning is not None or aside.lower > ends.lower:
             ends, by = aside, " by the rows kept aside"
-    return f"the gain of this very rule is {unit.between(ends.lower, ends.upper)}{by} ({_sure(found)})"
+    return f"the gain of this very rule is {unit.amount(ends.lower)} to {unit.gain(ends.upper)}{by} ({_sure(found)})"
 
 
 def advice(found: Findings) -> str:
@@ -206,17 +205,3 @@ def proof(found: Findings) -> str:
         f"The search was cut short: perhaps a rule of its class{kept} has {better}; its value is "
         f"{estimator.policy_value_:.6g}, and the bound {estimator.lower_bound_:.6g}."
     )
-
-
-def missing(found: Findings, question: str) -> str:
-    """Return why the answer to a question is not on the page."""
-    if found.own_way:
-        return "Not computed together with --no-worse, --monotone or --objective guaranteed."
-    if found.files:
-        return "Not known: it needs the rows themselves, and the log was read in one pass."
-    return f"Not asked ({ASKED_BY[question]})."
-
-
-def stable(found: Findings) -> list[str]:
-    """Return how much of the rule comes back on other rows, or why that is not known."""
-    return [missing(found, "stability")] if found.stability is None else found.stability.words()

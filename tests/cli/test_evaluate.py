@@ -186,5 +186,5 @@ def test_rows_kept_aside_may_have_values_that_no_other_row_has(learnt):
     known = read_log(FIRST.select("age"), FIRST["treat"], reward=FIRST["earned"], propensity="randomised")
     seed = next(seed for seed in range(100) if kept_aside(known, 0.3, seed)[3])
     frame = FIRST.with_columns(age=pl.when(pl.int_range(600) == 3).then(None).otherwise("age"))
-    with pytest.raises(InputError, match="'age' is missing in rows kept aside and in none of the others, so no rule"):
+    with pytest.raises(InputError, match="column 'age' is missing in row 1: it never was when the policy was learnt"):
         learnt(frame, *EARNED, *QUICK, "--holdout", "0.3", "--seed", str(seed))

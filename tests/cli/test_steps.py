@@ -7,7 +7,6 @@ import pytest
 from rich.console import Console
 
 from milpcb.commands import console as steps
-from milpcb.logs.learning import foreseen
 
 
 @pytest.mark.parametrize(
@@ -19,7 +18,7 @@ from milpcb.logs.learning import foreseen
         ("the band", [(0.0, 1000), (2.0, 1), (12.0, 201)], 12.0, ["20 %, 40 s left"] * 2 + ["done in 12 s"]),
         # what is written beside a step is written once
         (
-            foreseen("its stability", "--resamples", 1000),
+            "its stability, 1\u202f000 searches (--resamples 0 leaves it out)",
             [(0.0, 1), (5.0, 251)],
             5.0,
             [", 1\u202f000 searches (--resamples 0 leaves it out): 25 %, 15 s left", "25 %, 15 s left", "done in 5 s"],

@@ -14,9 +14,7 @@ from milpcb.logs.curves import SHARES, budget_values
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
 from milpcb.logs.limits import Limit, limit_of
-from milpcb.logs.page import statistician
 from milpcb.logs.rule import drawn_parts
-from milpcb.logs.sections import PageSection
 from milpcb.logs.source import Columns, make_source, numbered
 from milpcb.logs.what_if import columns_read, restriction_of, usual_restrictions, what_if
 from milpcb.offline import best_reference
@@ -220,7 +218,7 @@ def test_of_several_rules_that_are_best_the_printed_one_is_asked_about(seed):
 
 
 def test_only_parts_in_rows_kept_aside_have_intervals():
-    """A part that was learnt from looks like its value; the statistician reads why a section is not there."""
+    """A part that was learnt from looks like its value."""
     source = make_source("log.csv", FRAME, Columns("message", "bought", maximise=True, randomised=True))
     for holdout, start in ((0.0, "looks like "), (0.4, "")):
         tree = LoggedPolicyTree(max_depth=1, thresholds=3, method="snips")
@@ -229,7 +227,3 @@ def test_only_parts_in_rows_kept_aside_have_intervals():
         notes = [part.note for part in drawn_parts(found)]
         assert notes
         assert all(note.startswith(start) and ("\n" in note) == (holdout > 0) for note in notes)
-    known = statistician(found, [])
-    told = statistician(found, [PageSection("Prices", missing="Nobody asked for them.")])
-    assert told.folds[:-1] == known.folds
-    assert told.folds[-1].words == ["Prices. Nobody asked for them."]
