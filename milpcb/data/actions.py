@@ -1,6 +1,6 @@
-"""Actions by name or number: the one place where what a user hands in becomes a column of a table.
+"""Actions by name or number: the one place where an action that is handed in becomes a column of a table.
 
-An action is known by its name, a string. Of what is handed in for an action,
+An action is known by its name, a string. Of an action that is handed in,
 
 * a string is itself;
 * an integer of any type, 2 as well as 2.0, is its digits: "2"; other numbers are as Python prints them: "0.5";
@@ -8,11 +8,9 @@ An action is known by its name, a string. Of what is handed in for an action,
   True and False where no action is called "1" or "0";
 * nothing, NaN and the like are no action.
 
-It is then looked up among the names. Only where none of the names is a number, numbers 0..K-1 are places in the list of
-names. So the actions 1, 2 and 3 of a log are never taken for the places of others.
-
-Policies of a policy class (they have ``predict_names``) return places themselves: columns of the table of costs by
-which they were found. Where the class was given names of its actions, these are looked up; else the places are taken.
+Only where none of the names is a number, numbers 0..K-1 are places in the list of names. So the actions 1, 2 and 3 of a
+log are never taken for the places of others. Policies of a policy class (they have ``predict_names``) return places
+themselves: columns of the table of costs by which they were found, unless the class was given names of its actions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,11 +36,8 @@ def is_missing(value: Any) -> bool:
 
 def action_name(value: Any) -> str:
     """Return what an action is called."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    return str(int(plain) if isinstance(plain, float) and plain.is_integer() else plain)
 
 
 def entries(values: Any) -> list[Any]:
@@ -127,7 +122,7 @@ def matched(what: str, own: Sequence[str], names: Sequence[str]) -> Ints:
     """Return for each of ``names`` the place (K,) of that action among ``own``, the actions of ``what``, by name.
 
     Only where one side has the numbers 0..K-1 for names, and the other has none of them, numbers are places. Raises
-    InputError where these are not the same actions. Every table of actions that meets another one goes through here.
+    InputError where these are not the same actions.
     """
     if len(own) == len(names):
         numbers = [str(k) for k in range(len(names))]
@@ -154,7 +149,7 @@ def columns_of(
     """Return K names of columns in the order of ``actions``, of the actions ``named`` beside them if there are any.
 
     Else columns are called as the actions, or in the order of ``actions`` if that was ``listed`` too, or are those of
-    0..K-1. Raises InputError where none of it is so: nobody means the order of texts.
+    0..K-1; InputError where none of it is so.
     """
     own = [*map(action_name, named)] or (list(columns) if set(columns) == set(actions) else [])
     numbers = [str(number) for number in range(len(actions))]
@@ -176,10 +171,10 @@ def by_action(what: str, table: Any, names: Sequence[str]) -> Any:
     """Return a table with its columns in the order of ``names``, where it has names of its columns; else as it is.
 
     That is a data frame, a mapping from names to numbers or columns, and a pandas Series of a number for each action.
-    Raises InputError unless each action is there once. Without ``names`` columns are taken as they stand.
+    Raises InputError unless each action is there once.
     """
-    labels = None if isinstance(table, np.ndarray) or not names else _labels(table, len(names))
-    if labels is None:
+    labels = [] if isinstance(table, np.ndarray) or not names else _labels(table, len(names))
+    if not labels:
         return table
     found = matched(what, [*map(action_name, labels)], names)
     if isinstance(table, Mapping):  # a number beside columns is the same in every row
@@ -190,15 +185,14 @@ def by_action(what: str, table: Any, names: Sequence[str]) -> Any:
     return np.asarray(table)[..., found]
 
 
-def _labels(table: Any, n_actions: int) -> list[Any] | None:
-    """Return what the columns of a table are called; None where they are only numbered."""
+def _labels(table: Any, n_actions: int) -> list[Any]:
+    """Return what the columns of a table are called; none where they are only numbered."""
     if isinstance(table, Mapping):
         return list(table)
-    labels = getattr(table, "columns", None)
-    if labels is None and hasattr(table, "items") and np.shape(table) == (n_actions,):  # a Series, a number an action
+    labels = getattr(table, "columns", ())
+    if hasattr(table, "items") and np.shape(table) == (n_actions,):  # a Series, a number an action
         labels = table.index
-    listed = [] if labels is None else list(labels)
-    return listed if listed and listed != list(range(len(listed))) else None
+    return [] if list(labels) == list(range(len(labels))) else list(labels)
 
 
 def _of_class(label: int, own: Sequence[str], names: Sequence[str]) -> int:

@@ -85,18 +85,18 @@ def named(row: Any) -> Mapping[str, Any] | None:
     if isinstance(row, Mapping) and all(type(key) is str for key in row):
         return row
     if hasattr(row, "_fields"):
-        pairs = list(zip(row._fields, row, strict=True))
+        keys, values = row._fields, list(row)
     elif getattr(getattr(row, "dtype", None), "names", None):
-        pairs = [(name, row[name]) for name in row.dtype.names]
+        keys, values = row.dtype.names, [row[name] for name in row.dtype.names]
     elif hasattr(row, "keys"):
-        pairs = [(key, row[key]) for key in row.keys()]  # noqa: SIM118 - a row of sqlite3 lists its values otherwise
+        keys, values = row.keys(), [row[key] for key in row.keys()]  # noqa: SIM118 - sqlite3 lists values otherwise
     elif is_dataclass(row) and not isinstance(row, type):
-        pairs = [(field.name, getattr(row, field.name)) for field in fields(row)]
+        keys, values = [field.name for field in fields(row)], [getattr(row, field.name) for field in fields(row)]
     else:
         return None
-    names = names_of(key for key, _ in pairs)
+    names = names_of(keys)
     check_once("the row has several values", names)
-    return dict(zip(names, (value for _, value in pairs), strict=True)) if names else None
+    return dict(zip(names, values, strict=True)) if names else None
 
 
 def named_rows(table: Any) -> list[Mapping[str, Any]]:

@@ -24,10 +24,10 @@ class Schema:
 
     @classmethod
     def infer(cls, table: Any, names: Sequence[str] = ()) -> Self:
-        """Return the schema of a table; ``names`` are those of the columns of a table without names.
+        """Return the schema of a table, of which ``names`` are those of the columns where it has none.
 
-        A column of objects is what all are, one of integers that are one number as floats a category. Raises InputError
-        where one column holds values of several kinds.
+        A column of objects is of the kind that all are, one of integers that are one number as floats a category.
+        Raises InputError where one column holds values of several kinds.
         """
         names = table_names(table) or names
         return cls(tuple(inferred(name, given) for name, given in given_columns(table, names, names).items()))
@@ -96,7 +96,7 @@ def inferred(name: str, given: GivenColumn, role: str = "feature") -> Field:
     if isinstance(given.entries, np.ndarray):
         known = ends(given.entries[np.isfinite(given.entries)])
         return Field(name, "number", known, bool(np.isnan(given.entries).any()), role)
-    entries = _all_plain(name, given.entries)
+    entries = [_plain(name, row, value) for row, value in enumerate(given.entries)]
     values, missing = {value for value in entries if value is not None}, None in entries
     kinds = kinds_of(entries)
     if kinds <= {"boolean"} or (kinds == {"boolean", "number"} and values <= {0, 1}):
@@ -124,19 +124,12 @@ def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> 
     return {name: inferred(name, column).read(column) for name, column in given.items()}
 
 
-def _all_plain(name: str, entries: list[Any]) -> list[Value]:
-    if set(map(type, entries)) <= {str, bool, int, type(None)}:
-        return entries
-    found = []
-    for row, value in enumerate(entries):
-        try:
-            found.append(plain(value))
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(
-                f"column '{clipped(name)}' holds {shown(value)} in row {row}; "
-                "give numbers, strings, booleans, or nothing"
-            ) from error
-    return found
+def _plain(name: str, row: int, value: Any) -> Value:
+    try:
+        return plain(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        what = f"column '{clipped(name)}' holds {shown(value)} in row {row}"
+        raise InputError(f"{what}; give numbers, strings, booleans, or nothing") from error
 
 
 def _noted(field: Field) -> Iterator[str]:

@@ -26,6 +26,7 @@ from milpcb.core.extras import needs
 from milpcb.data.actions import action_name
 from milpcb.data.columns import Value, as_number
 from milpcb.data.fields import Field
+from milpcb.data.frames import check_once
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.types import Floats
 
@@ -38,7 +39,6 @@ SEPARATORS = {b",": "','", b";": "';'", b"\t": "tabs", b"|": "'|'"}
 CODE = re.compile(r"[-+]?0[0-9]")  # what a number is not written with, and an area, a ward or an item is
 QUOTED = re.compile(rb'"[^"]*+"')
 BLANK = re.compile(rb'("[^"]*+")|(?<![^\n])\r?\n')  # a line without values, outside of quotes
-MOST_COLUMNS = 10_000
 MOST_VALUES = 500_000_000  # of a Parquet file: 4 GB as numbers; a small file may hold any number of equal ones
 
 DAMAGED = "is no Parquet file, or a damaged one; write it anew"
@@ -82,9 +82,7 @@ def read_labelled(path: Path, place: int | None) -> tuple[tuple[str, ...], Float
     """
     check_table(path)
     names, numbers, labels = _of_parquet(path, place) if path.suffix == ".parquet" else _of_csv(path, place)
-    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
-    if twice is not None:
-        raise InputError(f"{path} has two columns called '{clipped(twice)}'; give each its own name")
+    check_once(f"{path} has several columns", names)
     for number, name in enumerate(names, 1):
         if ROW_NUMBERS.fullmatch(name):
             raise InputError(
@@ -120,8 +118,6 @@ def parquet_rows(path: Path) -> tuple[int, Mapping[str, Any]]:
     with _whole(path):
         columns = pl.read_parquet_schema(path)
         rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
-    if len(columns) > MOST_COLUMNS:
-        raise InputError(f"{path} has {spaced(len(columns))} columns; at most {spaced(MOST_COLUMNS)} are read")
     return rows, columns
 
 
@@ -252,8 +248,6 @@ def csv_text(path: Path) -> CsvText:
     separator = _separator(path, content)
     text = CsvText(path, content, separator)
     width = _width(content, 0, separator)
-    if width > MOST_COLUMNS:
-        raise InputError(f"{path} has more than {spaced(MOST_COLUMNS)} columns; leave some out")
     if (end := _end(content, separator, width)) < len(content):
         raise _fault(text, end, width)
     return text
@@ -274,9 +268,7 @@ def _width(content: bytes, start: int, separator: bytes) -> int:
 
 def _end(content: bytes, separator: bytes, width: int) -> int:
     """Return where the rows of a width end that a text begins with."""
-    if not 0 < width <= MOST_COLUMNS:
-        return 0
-    found = re.match(rb"(?:%b|\r?\n)*+" % _row(separator, f"{{{width - 1}}}"), content)
+    found = re.match(rb"(?:%b|\r?\n)*+" % _row(separator, f"{{{width - 1}}}"), content) if width else None
     return found.end() if found else 0
 
 

@@ -21,7 +21,7 @@ from milpcb.data.schema import Schema
 from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
 from milpcb.estimators.documents import called, joined, to_json
 from milpcb.estimators.inputs import Features, checked, read_weights
-from milpcb.estimators.rows import Rows, as_tests, explicit_cuts, joints_of, whole_counts
+from milpcb.estimators.rows import Rows, as_tests, explicit_cuts, joints_of, total_of, whole_counts
 from milpcb.offline.question import Question
 from milpcb.offline.restrictions.monotone import ActionOrder, Ask, check_orderable
 from milpcb.oracles import open_oracle
@@ -41,14 +41,14 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     features : columns that the policy may test, by name or number; None for all. The others are still there for
         constraints
     missing : the side of a comparison such as age <= 40 for a missing number: "yes" as if it held, "no" as if it
-        failed, "either" as the search finds best. That a number is missing is a test of its own beside. Printed rules
-        show the side; nothing is imputed. With "yes" and "no" columns that were never missing may be missing later
+        failed, "either" as the search finds best; a test that it is missing stands beside. With "yes" and "no" columns
+        that were never missing may be missing later
     most_subsets : a column of strings or booleans with up to so many of them is tested by every subset (region in
         {north, west}), one with more by one value against the rest. Missing counts as a value
     constraints : what the policy must keep, see share_at_most, parity, mean_at_most, never, always
     monotone : names of columns of numbers, each with "more": the action never goes down, in the order of the actions,
         as the column grows, whatever the other columns are (of values that were seen); or with "less": it never goes
-        up. Exactly the best such policy is found; a missing number is in no order
+        up. A missing number is in no order
     kind : of the oracle: "auto" is the class's own exact search where it has one that can keep the constraints and has
         the options that are given of the three below, else a solver ("milp"). Any other kind must have them
     solver : of kinds "milp" and "audited", such as "highs" (None is that) or "scip"; ``milpcb solvers`` lists them
@@ -68,7 +68,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     optimal_ : whether the policy is proved to be optimal; False only where ``time_limit`` or ``gap`` ended the search
     maximise_ : whether larger values are better
     policies_ : the policy class that was searched, with its cut points
-    leaf_values_ : (parts, K) means of the table over the rows of each part of the policy
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     """
@@ -115,10 +114,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return the name of the action (n,) for each row."""
         played = self._policy().predict(checked(self, X, reset=False))
         return cast("npt.NDArray[Any]", self.actions_[played])
-
-    def predict_value(self, X: Any) -> Floats:
-        """Return (n, K): what each action costs (or earns) on average in the part of the policy that a row is in."""
-        return self.leaf_values_[self.apply(X)]
 
     def apply(self, X: Any) -> Ints:
         """Return the number of the part (n,) of the policy that each row is in, in the order in which they print."""
@@ -191,8 +186,11 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Search on merged rows, and set the fitted attributes; ``schema`` and ``columns`` are what policies read."""
         with called(self._words):
             answer = self._optimise(policies, rows, costs, rules)
+        total, chosen = fsum(rows.weight), total_of(answer, rows, costs)
         self.policies_ = policies
-        self._keep(answer, rows, costs, sign)
+        self.policy_value_, self.lower_bound_ = sign * chosen / total, sign * answer.lower / total
+        self.constant_values_ = sign * costs.sum(axis=0) / total
+        self.optimal_ = answer.stop == Stop.OPTIMAL
         self.actions_, self.maximise_ = actions, sign < 0
         self.schema_ = schema if self.missing == "either" else schema.allowing_missing()
         self.policy_ = _on_tables(answer.policy, self.schema_, columns, actions)
@@ -265,21 +263,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         given = self._options().keys()
         limited = "time_limit" in given and (constrained or "time_limit" not in opened.capabilities)
         return "search" if needed <= opened.capabilities and given <= {"time_limit"} and not limited else "milp"
-
-    def _keep(self, answer: Answer, rows: Rows, costs: Floats, sign: float) -> None:
-        policy: Any = answer.policy
-        labels = policy.predict(rows.contexts)
-        total = fsum(rows.weight)
-        self.policy_value_ = sign * fsum(costs[np.arange(len(labels)), labels]) / total
-        self.constant_values_ = sign * costs.sum(axis=0) / total
-        self.lower_bound_ = sign * answer.lower / total
-        self.optimal_ = answer.stop == Stop.OPTIMAL
-        parts = policy.apply(rows.contexts) if hasattr(policy, "apply") else labels
-        n_parts = len(policy.leaf_actions) if hasattr(policy, "leaf_actions") else costs.shape[1]
-        sizes = np.bincount(parts, rows.sizes, n_parts)
-        sums = np.array([np.bincount(parts, column, n_parts) for column in costs.T]).T
-        sums[sizes == 0] = np.nan  # a part has no rows; of sums by batches roundings are left
-        self.leaf_values_ = sign * sums / np.where(sizes == 0, 1.0, sizes)[:, None]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

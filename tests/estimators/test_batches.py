@@ -23,7 +23,6 @@ from milpcb.offline import Evaluation, evaluate, read_log
 from milpcb.offline.compressed import compressed_contexts, evaluate_sums
 from milpcb.offline.hashing import folds_of
 from milpcb.offline.sufficient_statistics import Grid
-from policies import from_json
 from tests.refused import refused
 
 TREE = LoggedPolicyTree(max_depth=2, thresholds=5, method="snips")
@@ -152,18 +151,6 @@ def test_outcomes_far_from_0_have_no_standard_errors_by_sums(far: float) -> None
     near, plain = added(TREE, log(300).with_columns(pl.col("y") + 1e5)), added(TREE, log(300))
     gains = [each.compressed_.gain(near.played_, 0) for each in (near, plain)]
     assert gains[0] == pytest.approx(gains[1], rel=1e-4)
-
-
-def test_a_part_without_rows_has_no_values() -> None:
-    """A rest of its sums by rounding is no mean: NaN, as of rows in memory, and so the JSON can be written."""
-    rng = np.random.default_rng(13)
-    x0, region = rng.integers(0, 9, 300), rng.choice(["u", "v", "w"], 300)
-    frame = pl.DataFrame({"x0": x0, "region": region, "action": rng.integers(0, 3, 300), "y": rng.normal(size=300)})
-    tree = LoggedPolicyTree(method="snips", thresholds=[[1.5, 30.5], []])
-    tree.fit_batches([frame], action="action", reward="y", propensity="randomised")
-    assert not np.isinf(tree.leaf_values_).any()  # the best tree by roundings tests region = w where region = v
-    people = frame.select("x0", "region")
-    assert from_json(tree.to_json()).predict_names(people) == tree.predict(people).tolist()
 
 
 @pytest.mark.parametrize("size", [7, 100, 299])

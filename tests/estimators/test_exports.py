@@ -81,7 +81,6 @@ def test_json_and_pickle_answer_as_predict(fitted):
     expected = estimator.predict(rows).tolist()
     back = pickle.loads(pickle.dumps(estimator))  # noqa: S301 - ours
     assert back.predict(rows).tolist() == expected
-    assert np.array_equal(back.predict_value(rows), estimator.predict_value(rows), equal_nan=True)
     policy, document = policies.from_json(estimator.to_json()), json.loads(estimator.to_json())
     assert policy == back.policy_ == estimator.policy_
     assert str(policy) == str(back.policy_)

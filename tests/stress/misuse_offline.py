@@ -280,7 +280,7 @@ def fits() -> Iterator[Case]:
     fit = partial(_fitted, "LoggedPolicyTree", method="snips")
     yield from calls("fit to a log", fit, LOGGED, reward=PER_ROW, propensity=PER_ROW)
     yield from of_values("score", partial(_then, "score", X), targets)
-    for method in ("predict", "predict_value", "apply", "problem"):
+    for method in ("predict", "apply", "problem"):
         yield from of_values(method, partial(_then, method), TABLES)
 
 
