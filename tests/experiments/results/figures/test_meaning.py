@@ -87,7 +87,7 @@ def test_constraints_are_said_in_words_wherever_regret_is(make_frame):
     (drawing,) = draw(results, ["regret"])
     assert drawing.figure.axes[0].get_ylabel() == "regret against the best policy that keeps it"
     table = report_table(results)
-    names = [row[0].text for row in table["rows"]]
+    names = [row[0] for row in table["rows"]]
     assert sorted(names) == ["exp4", "uniform\u2020"]
     assert "Need not keep the side constraints" in dict(glossary(results))["\u2020"]
     free = Results(frame, "t")
