@@ -147,17 +147,18 @@ def _trees(depth: int) -> Callable[[Size, Rng], Drawn]:
 
 
 def _limited_trees(size: Size, rng: Rng) -> Drawn:
-    contexts, n_actions = _contexts(rng, size), _actions(rng, size, 4)
-    options: dict[str, Any] = {"n_actions": n_actions, "depth": int(rng.choice([1, 2, 2, 3, 3, 4]))}
-    if rng.random() < 0.5:
-        options["max_leaves"] = int(rng.integers(1, 8))
-    if rng.random() < 0.5:
-        options["max_features"] = int(rng.integers(1, 4))
-    if rng.random() < 0.4:
-        options["min_leaf_size"] = int(rng.integers(1, 5))
-    if rng.random() < 0.3:
-        actions = rng.permutation(np.arange(len(contexts)) % n_actions)
-        options |= {"min_action_rows": int(rng.integers(1, 3)), "logged_actions": actions.tolist()}
+    """Return trees within one limit or several, most of which bind."""
+    contexts, n_actions, depth = _contexts(rng, size), _actions(rng, size, 4), int(rng.choice([1, 2, 2, 3, 3, 4]))
+    limits: dict[str, Any] = {
+        "max_leaves": int(rng.integers(2, 2 ** min(depth, 3) + 1)),
+        "max_features": int(rng.integers(1, 4)),
+        "min_leaf_size": int(rng.integers(1, 5)),
+        "min_action_rows": int(rng.integers(1, 3)),
+    }
+    kept = rng.choice(list(limits), int(rng.choice([1, 1, 2, 3])), replace=False).tolist()
+    options = {"n_actions": n_actions, "depth": depth} | {name: limits[name] for name in kept}
+    if "min_action_rows" in kept:
+        options["logged_actions"] = rng.permutation(np.arange(len(contexts)) % n_actions).tolist()
     return _tree(options, contexts, rng)
 
 

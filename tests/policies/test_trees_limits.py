@@ -1,4 +1,4 @@
-"""Trees under structure limits: search and program against the list of all trees, and the list against the words."""
+"""Trees under structure limits: what they mean, at any depth; tests/stress/test_oracles.py compares all routes."""
 
 import re
 from functools import cache
@@ -8,124 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb.constraints import LabelConstraint, always, bind_to, parity, share_at_most
-from milpcb.errors import InfeasibleError
+from milpcb.constraints import always, share_at_most
 from milpcb.oracles import open_oracle
-from policies.literals import Literals
 from policies.trees import DecisionTrees, Leaf, Split
-from policies.trees import policy_class as trees_class
 from policies.trees.limits import Limits, context_counts
-from policies.trees.policy_class import OpenedTrees
-from policies.trees.routes import Route
-from policies.trees.rule import DecisionTree, Node
-
-LIMITS = [
-    {"max_leaves": 1},
-    {"max_leaves": 3},
-    {"max_leaves": 5},
-    {"max_features": 1},
-    {"max_features": 2},
-    {"min_leaf_size": 2},
-    {"min_leaf_size": 4},
-    {"min_action_rows": 1},
-    {"min_action_rows": 2},
-    {"max_leaves": 3, "min_leaf_size": 2},
-    {"max_features": 2, "max_leaves": 6},
-    {"max_features": 1, "min_action_rows": 1},
-    {"max_leaves": 3, "max_features": 2, "min_leaf_size": 2, "min_action_rows": 1},
-]
-SIZES = {1: (3, 3), 2: (3, 2), 3: (2, 2)}  # features and actions by depth: few enough trees to list
 
 
 def allowed(opened: Any, root: Any) -> bool:
     """Return whether a tree keeps the limits of its class."""
     return bool(opened._allowed(root))
-
-
-def instance(rng: np.random.Generator, depth: int, limits: dict[str, int]) -> tuple[DecisionTrees, np.ndarray]:
-    """Return trees and contexts that repeat; half of the time one feature has three values, so two cuts."""
-    n_features, n_actions = SIZES[depth]
-    contexts = rng.integers(0, 2, (10, n_features)).astype(float)
-    if depth < 3:
-        contexts[:, 0] *= rng.integers(1, 3, 10)
-    options: dict[str, Any] = dict(limits)
-    if "min_action_rows" in limits:
-        options["logged_actions"] = rng.permutation(np.arange(10) % n_actions)
-    return DecisionTrees(n_actions, depth=depth, thresholds=2, **options), contexts
-
-
-def by_route(trees: DecisionTrees, contexts: np.ndarray) -> dict[Route, OpenedTrees]:
-    """Return the class on the contexts, with its search by each route that goes to its depth."""
-    opened = {}
-    for at in Route:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(trees_class, "route", lambda on, at=at: at if on.depth > 1 or at != Route.ROOTS else None)
-            opened[at] = trees.on(contexts)
-    return {at: on for at, on in opened.items() if on.route is at}
-
-
-def nodes(tests: list[tuple[int, float, bool]], n_actions: int, depth: int) -> list[Node]:
-    """Return all trees, siblings alike or not."""
-    found: list[Node] = [Leaf(a) for a in range(n_actions)]
-    if depth:
-        below = nodes(tests, n_actions, depth - 1)
-        found += [Split(f, cut, yes, no, two) for (f, cut, two), yes, no in product(tests, below, below)]
-    return found
-
-
-def rules(name: str, shape: tuple[int, int], rng: np.random.Generator) -> list[LabelConstraint]:
-    """Return the side constraints of one name, on rows of a given shape."""
-    reals = LabelConstraint(rng.normal(size=shape), -0.5 if name == "reals" else 0.5, "reals")
-    found = {
-        "free": [],
-        "budget": [share_at_most(0, 0.3)],
-        "parity": [parity(1, np.arange(shape[0]) % 2, 0.2)],
-        "reals": [reals],
-        "budget and rail": [
-            share_at_most(0, 0.4),
-            always(1, rows=[2]),
-        ],
-        "two rows": [share_at_most(1, 0.7), reals],
-    }[name]
-    return bind_to(found, np.zeros((shape[0], 1)), (), range(shape[1]))
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("limits", [limit for limit in LIMITS if "max_features" not in limit], ids=str)
-def test_limits_and_side_rows_are_kept_together(depth: int, limits: dict[str, int]) -> None:
-    """Every answer is that of the trees within the limits that keep the rows, each counted once."""
-    rng = np.random.default_rng(depth + 20)
-    trees, contexts = instance(rng, depth, limits)
-    contexts = contexts[:, :2] if depth == 2 else contexts[:, :1] if depth == 3 else contexts
-    opened, shape, rows = trees.on(contexts), (10, trees.n_actions), np.arange(10)
-    found = nodes(Literals.of(contexts, trees.thresholds).tests, trees.n_actions, depth)
-    every = np.array([DecisionTree(root).predict(contexts) for root in found if allowed(opened, root)])
-    for name in ("free", "budget", "parity", "reals", "budget and rail", "two rows"):
-        constraints = rules(name, shape, rng)
-        matrices = [(rule, rule.matrix(*shape)) for rule in constraints]
-        held = [w[rows, every].sum(axis=1) <= rule.largest(w) for rule, w in matrices]
-        labels = every[np.all([np.ones(len(every), bool), *held], axis=0)]
-        if not len(labels):
-            with pytest.raises(InfeasibleError):
-                open_oracle(opened, contexts, kind="search", constraints=constraints)
-            continue
-        ways = by_route(trees, contexts).values() if name == "free" else [opened]
-        searches = [open_oracle(on, contexts, kind="search", constraints=constraints) for on in ways]
-        for costs, search in product((rng.integers(-9, 10, shape).astype(float), rng.normal(size=shape)), searches):
-            totals, row = costs[rows, labels].sum(axis=1), int(rng.integers(10))
-            answer = search.minimise(costs)
-            played = answer.policy.predict(contexts)
-            assert [answer.value, search.value(costs)] == pytest.approx([totals.min()] * 2, abs=1e-10)
-            assert costs[rows, played].sum() == pytest.approx(totals.min(), abs=1e-10)
-            assert (labels == played).all(axis=1).any()
-            assert allowed(opened, answer.policy.root)
-            least = [totals[labels[:, row] == a].min(initial=np.inf) for a in range(trees.n_actions)]
-            assert search.profile(costs, row) == pytest.approx(least, abs=1e-10)
-            mass = np.array([np.exp(-0.7 * totals)[labels[:, row] == a].sum() for a in range(trees.n_actions)])
-            assert search.action_weights(costs, row, 0.7) == pytest.approx(mass / mass.sum(), abs=1e-10)
-        assert search.log_derivations == pytest.approx(np.log(len(labels)), abs=1e-10)
-        program = open_oracle(opened, contexts, kind="milp", constraints=constraints)
-        assert program.value(costs) == pytest.approx(totals.min(), abs=1e-6)
 
 
 def test_limits_mean_what_they_say() -> None:

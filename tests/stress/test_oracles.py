@@ -98,10 +98,13 @@ def _mean(labels: Ints, amounts: Floats) -> Any:
     return mean_at_most(by_action, float(amounts[np.arange(len(labels)), labels].mean()))
 
 
+LABELS = [*CLASSES, *["trees within limits"] * 3]  # each limit, and pairs of them, by each route
+
+
 def draw_case(number: int) -> Case:
     """Return a case: every other one of a class is under side constraints."""
-    rng, under = np.random.default_rng([7, number]), number // len(CLASSES) % 2 == 1
-    drawn = draw_small(list(CLASSES)[number % len(CLASSES)], rng, listed=under or rng.random() < 0.3)
+    rng, under = np.random.default_rng([7, number]), number // len(LABELS) % 2 == 1
+    drawn = draw_small(LABELS[number % len(LABELS)], rng, listed=under or rng.random() < 0.3)
     if drawn.name == "Halfspaces" and np.ptp(drawn.contexts) < 1e-9:  # no LP tells these apart, and the oracle says so
         drawn = drawn._replace(contexts=(drawn.contexts - 1.0) / np.finfo(float).eps)
     options = {key: tuple(value) if key == "directions" else value for key, value in drawn.options.items()}
@@ -110,7 +113,7 @@ def draw_case(number: int) -> Case:
     if under and rng.random() < 0.7:
         drawn_rules = draw_constraints(drawn.contexts, K, rng)
         rules = [LabelConstraint(np.array(rule["weights"]), rule["upper"]) for rule in drawn_rules]
-    elif under:
+    elif under and m > 1:  # rates are those of two groups
         labels, action = draw_labels(drawn.contexts, K, rng), int(rng.integers(K))
         labels[-1] = K - 1
         rules = [NAMED[k](labels, action, rng) for k in rng.choice(len(NAMED), 2, replace=False)]
@@ -121,14 +124,14 @@ def draw_case(number: int) -> Case:
     return Case(made, drawn.contexts, bound, costs * unit, unit, int(rng.integers(m)))
 
 
-@pytest.mark.cases(65)
+@pytest.mark.cases(160)
 def test_every_kind_answers_as_the_definition(numbers: range) -> None:
     """On cases of every class nothing is wrong, and everything was compared."""
     counts, wrong = Counter[str](), []
     for number in numbers:
         for event, found in check(draw_case(number)):
             counts[event] += 1
-            wrong += [f"case {number}, {list(CLASSES)[number % len(CLASSES)]}, {event}: {found}"] if found else []
+            wrong += [f"case {number}, {LABELS[number % len(LABELS)]}, {event}: {found}"] if found else []
     assert not wrong, "\n".join(wrong)
     assert counts["values"] > len(numbers)
 
