@@ -16,7 +16,7 @@ whatever the splits have to do with each other (Meinshausen, Meier and Buhlmann 
 as often at most, and here less often than a single split, as the law that is simulated is that of one split.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,18 +40,15 @@ SPLITS = 5
 NEAR = 6.0
 
 
-def held_out(
-    oracle: Oracle, contexts: object, costs: Floats, fold: Ints, searched: Callable[[], None] = lambda: None
-) -> Ints:
+def held_out(oracle: Oracle, contexts: object, costs: Floats, fold: Ints) -> Ints:
     """Return what is played in each row (n,) by the best policy of the other folds; ``costs`` are (n, K).
 
-    The rows of the fold cost nothing, so that one oracle answers; ``searched`` is called after each search.
+    The rows of the fold cost nothing, so that one oracle answers.
     """
     played, table = np.empty(len(fold), dtype=np.int64), as_table(contexts)
     for each in np.unique(fold):
         own = fold == each
         found = best_of(oracle, np.where(own[:, None], 0.0, costs)).policy
-        searched()
         played[own] = found.predict(take_rows(table, np.flatnonzero(own)))
     return played
 

@@ -14,7 +14,7 @@ def add_terms(
     sets: Ints, starts: Ints, bins: Ints, codes: npt.NDArray[np.int32], slot: Ints, terms: Floats, cells: Floats
 ) -> None:
     """Add the ``terms`` (n, t) of rows to their ``slot`` (n,) of the ``cells`` (cells, slots, t), by set of columns."""
-    where, width = np.empty(BLOCK, dtype=np.int64), cells.shape[2]
+    where = np.empty(BLOCK, dtype=np.int64)
     for first in range(0, len(slot), BLOCK):
         n = min(BLOCK, len(slot) - first)
         for s in range(len(sets)):
@@ -24,9 +24,5 @@ def add_terms(
                     where[j] = where[j] * bins[f] + codes[f, first + j]
             for j in range(n):
                 cell = cells[starts[s] + where[j], slot[first + j]]
-                if width == 6:  # a number that is known beforehand, which the compiler writes out
-                    for t in range(6):
-                        cell[t] += terms[first + j, t]
-                else:
-                    for t in range(width):
-                        cell[t] += terms[first + j, t]
+                for t in range(cells.shape[2]):
+                    cell[t] += terms[first + j, t]

@@ -1,9 +1,8 @@
 """Stability of the best policy: how much of it comes back on other rows."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, is_dataclass, replace
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -84,7 +83,7 @@ def stability(
     resamples : how often the rows, or the groups of rows, are drawn again, with replacement; 20 where that takes long
     seed : of the resamples
     policy : the one that is looked at, which reads ``contexts``; None: it is searched for
-    progress : called as ``progress(done, total)`` after every search of the whole class
+    progress : called as ``progress(done, total)`` after every resample
 
     """
     question, scores = asked_about(policies, contexts, scores, constraints, kind, policy)
@@ -94,25 +93,19 @@ def stability(
     rng, asked = child(seed, "offline", "resamples"), whole("resamples", resamples, 1)
     times = affordable(asked, min(asked, FEW), n, question.oracle)
     depth: int = getattr(policies, "depth", 0) if is_dataclass(policies) else 0
-    total = times + (1 + len(np.unique(scores.fold)) if depth else 0)  # those of lesser depths are far shorter
-    counter = count(1)
-
-    def searched() -> None:
-        if progress is not None:
-            progress(next(counter), total)
-
     alike, tests = [], []
-    for _ in range(times):
+    for number in range(times):
         other = question.best(costs * drawn_again(rng, scores.log.members)[:, None]).policy
         alike.append(np.mean(np.asarray(other.predict(contexts)) == played))
         tests.append(_tests(other))
-        searched()
+        if progress is not None:
+            progress(number + 1, times)
     question.close()  # of a million rows it takes a gigabyte, and so does each of those below
     return Stability(
         policy=policy,
         agreement=float(np.mean(alike)),
         tests={test: float(np.mean([test in found for found in tests])) for test in _tests(policy)},
-        by_depth=tuple(_by_depth(question, scores, depth, searched)),
+        by_depth=tuple(_by_depth(question, scores, depth)),
         resamples=times,
     )
 
@@ -125,12 +118,10 @@ def _tests(policy: Policy) -> list[str]:
     return list(dict.fromkeys(label for node, label in graph.nodes(data="label") if graph.out_degree(node)))
 
 
-def _by_depth(question: Question, scores: Scores, deepest: int, searched: Callable[[], None]) -> Iterator[DepthValue]:
+def _by_depth(question: Question, scores: Scores, deepest: int) -> Iterator[DepthValue]:
     for depth in range(1, deepest + 1):
         shallow = replace(question, policies=with_options(question.policies, depth=depth))
-        after = searched if depth == deepest else lambda: None
         with suppress(InfeasibleError):  # so shallow a tree cannot keep the constraints
             policy = shallow.best(scores.costs).policy
-            after()
-            played = held_out(shallow.oracle, question.contexts, scores.costs, scores.fold, after)
+            played = held_out(shallow.oracle, question.contexts, scores.costs, scores.fold)
             yield DepthValue(depth, policy, scores.mean(scores.table[np.arange(len(played)), played]))

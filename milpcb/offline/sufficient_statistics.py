@@ -1,11 +1,11 @@
-"""Sums over the rows of a log, so that one pass of constant memory is enough for a log of any size.
+"""Sufficient statistics of a log: one pass of constant memory is enough for a log of any size.
 
-A policy that is put together of tests of at most ``order`` columns at a time needs of the rows no more than their sums
-by every set of so many columns and every combination of their bins, the *cells*: two columns for trees of depth 2. With
-u = 1 / propensity of what was done and y its outcome, the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 by what was done
-give the totals of the scores "ips" and "snips" of every action, and of their squares and products, though the
-self-normalised means and the shares of a randomised trial are known at the end of the pass only. Scores "dr", by models
-that were there before the pass (milpcb.offline.nuisances), add up as they are: they, and their products.
+The value of a policy of tests of at most ``order`` columns at a time is a function of the sums over the rows by every
+set of so many columns and every combination of their bins, the *cells*: two columns for trees of depth 2. With u = 1 /
+propensity of the action and y the outcome, the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 by action give the totals of
+the scores "ips" and "snips", and of their squares and products, though the self-normalised means and the shares of a
+randomised trial are known at the end of the pass only. Scores "dr", by models that were there before the pass, add up
+as they are: they, and their products.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Of n rows what was done (n,), its outcome (n,) and propensity (n,)."""
+    """Of n rows the action (n,), its outcome (n,) and propensity (n,)."""
 
     action: Ints
     outcome: Floats
@@ -75,7 +75,7 @@ class Known:
 
 
 class Summed(NamedTuple):
-    """The sums of scores over the rows of a log, less what is the same in all rows, and what is known of actions."""
+    """The sums of scores over the rows of a log, less their base, which is the same in all rows."""
 
     cells: Floats  # (cells, 1 + K + K K) rows, residuals, and products of the residuals of two actions
     centre: Floats  # (K,) the base without treatment costs
@@ -96,13 +96,12 @@ class Statistics:
     grid : the cells
     n_actions : K
     scored : whether scores are known row by row
-    cells : (cells, K, 6) the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 over the rows of each cell in which each action
-        was done; where rows are scored (cells, 1, 1 + K + K (K + 1) / 2 + K), the number of rows, the sums of scores
-        and of the products of two scores, and the number of rows in which each action was done
-    outcomes : (K, 6) by what was done the sums of y and y^2, how many propensities were raised, rows, and the sums of u
-        and u^2
+    cells : (cells, K, 6) the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 by cell and action; where rows are scored
+        (cells, 1, 1 + K + K (K + 1) / 2 + K), the number of rows, the sums of scores and of the products of two, and
+        the number of rows of each action
+    outcomes : (K, 6) by action the sums of y and y^2, how many propensities were raised, rows, the sums of u and u^2
     ends : (3 K + 2,) minus the least propensity of each action, minus the least outcome, the greatest, minus the least
-        regression of each action, and the greatest; of two parts the greatest of these is that of both
+        regression of each action, and the greatest
     barred : (cells, 1, K) the number of rows of each cell in which the log has no rows of an action
 
     """
@@ -136,7 +135,7 @@ class Statistics:
         self._add_overall(rows, inverse, least)
 
     def _scores(self, rows: Known, inverse: Floats) -> Floats:
-        """Return 1, the scores, their products, and 1 for what was done (n, 1 + K + K (K + 1) / 2 + K) of rows."""
+        """Return 1, the scores, their products, and 1 for the action (n, 1 + K + K (K + 1) / 2 + K) of rows."""
         table, each = rows.regression.copy(), np.arange(len(inverse))
         table[each, rows.action] += inverse * (rows.outcome - table[each, rows.action])
         one, other = np.triu_indices(self.n_actions)
