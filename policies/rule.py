@@ -296,7 +296,12 @@ def _is_written(value: Any) -> bool:
 def from_json(text: str) -> Any:
     """Return the policy that ``to_json`` wrote, or that of an answer of ``milpcb solve --out answer.json``.
 
-    Only classes registered under kind "policy" are ever loaded. Raises InputError on any other string.
+    Only classes registered under kind "policy" are ever loaded.
+
+    Parameters
+    ----------
+    text : what ``policy.to_json()`` returned, or the content of such an answer; InputError on any other string
+
     """
     try:
         document = gate.read_json(text)

@@ -50,7 +50,7 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: opened(Mirror(options={"rounds": 3})), "'rounds'"),
     (lambda: FinitePool([[1.0], [2.0]], weights=[1.0]), "one per context"),
     (lambda: FinitePool([[1.0], [2.0]], weights=[0.0, 0.0]), "positive sum"),
-    (lambda: FinitePool([[np.nan]]), "not finite"),
+    (lambda: FinitePool([[np.nan]]), "is nan"),
     (lambda: Transductive([[1.0]], [0, 1]), "order"),
     (lambda: Transductive([[1.0]], [0.5]), "order"),
     (lambda: Transductive([[1.0]], [0, 0]).future(0, 3, 0.5, np.random.default_rng(0)), "order"),

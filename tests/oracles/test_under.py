@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from milpcb.constraints import always, mean_at_most, never, parity, share_at_most
+from milpcb.constraints import LabelConstraint, always, never, parity, share_at_most
 from milpcb.constraints.linear import SideConstraint, merged, reduced
 from milpcb.errors import OracleDisagreement
 from milpcb.oracles import open_oracle
@@ -15,7 +15,7 @@ CONTEXTS = np.repeat(RNG.integers(0, 2, (12, 3)), 2, axis=0).astype(float)  # ro
 TREES = DecisionTrees(3)
 BUDGET = share_at_most(2, 0.2)
 PARITY = parity(0, CONTEXTS[:, 0], 0.1)
-OUTCOME = mean_at_most(dict(enumerate(np.random.default_rng(1).normal(size=(3, 24)))), 0.05)
+OUTCOME = LabelConstraint(np.random.default_rng(1).normal(size=(24, 3)), 24 * 0.05, "outcome")
 GUARD = (always(1, rows=[0, 5]), never(0, rows=[8]))
 CONSTRAINTS = {
     "budget": [BUDGET],

@@ -36,7 +36,6 @@ def equal(labels):
 
 
 BY_COLUMN = np.column_stack([np.zeros(4), SPENT, np.full(4, 2.0)])
-IN_ROWS = np.column_stack([SPENT, np.zeros(4), np.zeros(4)])
 PARITY = ("parity", {"action": 1, "delta": 0.5})
 SECTIONS = {
     "a share": ("share_at_most", {"action": 1, "share": 0.5}, lambda y: (y == 1).mean() <= 0.5),
@@ -52,11 +51,6 @@ SECTIONS = {
         "mean_at_most",
         {"amounts": {"1": "spent", "2": 2}, "bound": 0.9},
         lambda y: mean(y, BY_COLUMN) <= 0.9,
-    ),
-    "of numbers by row": (
-        "mean_at_most",
-        {"amounts": {"0": [1, 0.5, 2, 1]}, "bound": 0.5},
-        lambda y: mean(y, IN_ROWS) <= 0.5,
     ),
     "never where": ("never", {"action": 2, "where": "spent >= 1 and group <= 1"}, lambda y: 2 not in y[[0, 3]]),
     "never on rows": ("never", {"action": 2, "rows": [0, 3]}, lambda y: 2 not in y[[0, 3]]),
