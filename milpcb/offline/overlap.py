@@ -1,16 +1,15 @@
 """Where a log has no rows of an action: no estimate carries over to there, so no claim may either.
 
-Propensities that are given as 0 show it row by row. Else it is looked for, in the parts of the population that one test
-of a column cuts off, or two. A part is without an action where fewer of its rows have it than ``FEWEST``, as nothing
-follows from the spread of one or two, or than the share ``least`` to which propensities are raised, so that estimates
-there are biased; and where so few would nearly never come by chance. By chance there are as many as the propensities
-that were given add up to there; where none were given, a ``FALL``-th of the share that the action has in the whole log,
-as propensities may differ. Their number is at least as spread as by Poisson's law, whose probability is to be at most
-``ALARM`` for all parts and actions together, half of it for single tests. Where rows belong together, the rows of a
-group count as one. Cut points are then moved as far as no further row of the action is met.
+Propensities of 0 show it row by row. Otherwise it is looked for in the parts that one test of a column cuts off, or
+two. A part is without an action where fewer of its rows have it than ``FEWEST``, or than the share ``least`` to which
+propensities are raised, and where so few would nearly never come by chance. By chance there are as many as the given
+propensities add up to; where none were given, a ``FALL``-th of the share that the action has in the whole log, as
+propensities may differ. Their number is at least as spread as by Poisson's law, whose probability is to be at most
+``ALARM`` for all parts and actions together, half of it for single tests. The rows of a group count as one. Cut points
+are then moved as far as no further row of the action is met.
 
-A policy that is found may end in other parts, so its own are counted too: where none of the rows of a part has the
-action that it plays there, the action is forbidden there and the search is repeated.
+A policy that is found may end in other parts: where none of the rows of a part has the action that it plays there, the
+action is forbidden there and the search is repeated.
 """
 
 from collections import Counter
@@ -73,7 +72,7 @@ class UnseenPart:
 
 
 def _is_missing(seen: Floats, rows: Floats, expected: Floats, tested: float, least: float = 0.0) -> Bools:
-    """Return whether an action is missing in a part with so many ``rows``, of which ``seen`` have it, by no chance."""
+    """Return whether an action is missing in a part of ``rows``, of which ``seen`` have it, by no chance."""
     few = (seen < FEWEST) | (seen < least * rows)
     return np.asarray(few & (pdtr(np.ceil(seen), expected) < ALARM / tested))
 
@@ -84,14 +83,14 @@ def counted(log: Any, weight: Floats) -> Floats:
 
 
 def rows_of_actions(log: Any, each: Floats) -> tuple[Floats, Floats]:
-    """Return by how much each row (n, K) adds to the number of rows of an action in a part, and to what is expected."""
+    """Return what each row adds (n, K) to the number of rows of an action in a part, and to the expected number."""
     done = np.eye(len(log.actions))[log.action]
     known = np.full(done.shape, np.nan) if log.shares or log.propensity is None else log.propensity
     return each[:, None] * done, expected_of(log.action, known, each)
 
 
 def expected_of(action: Ints, known: Floats, each: Floats) -> Floats:
-    """Return what is expected by what was done (n,), and propensities (n, K), NaN where not known."""
+    """Return the expected numbers (n, K) by the actions (n,) and propensities (n, K), NaN where not known."""
     shares = np.bincount(action, each, known.shape[1]) / (FALL * each.sum())
     rates = completed(known)
     return np.asarray(each[:, None] * np.where(rates > 0, rates, shares))  # where it is 0, the part is to be found
@@ -110,8 +109,8 @@ def parts_without(
 ) -> list[UnseenPart]:
     """Return the parts of a log without rows of some action, largest first, that ``tests`` cut off.
 
-    What was done is ``action`` (n,); each row counts as ``each`` (n,), 1 or 1 / rows of its group, so that a group
-    counts once; ``expected`` (n, K) is that of ``expected_of``, and propensities are raised to ``least``.
+    Each row counts as ``each`` (n,), see ``counted``; ``expected`` (n, K) is that of ``expected_of``, and propensities
+    are raised to ``least``.
     """
     found: list[UnseenPart] = []
     covered = np.zeros(expected.shape, dtype=bool)
@@ -170,7 +169,7 @@ def compared(name: str, numbers: Floats, cut: float, *, up: bool) -> ColumnTest:
 def _candidates(
     tests: Sequence[ColumnTest], action: Ints, each: Floats, expected: Floats, least: float
 ) -> Iterator[tuple[int, list[ColumnTest], float]]:
-    """Yield an action, a test or two, and among how many such parts, for every part of some rows without the action.
+    """Yield an action, a test or two, and among how many such parts, for every part without the action in some rows.
 
     Single tests come first, then parts that are wholly without, then larger ones.
     """
@@ -224,9 +223,9 @@ def _widened(test: ColumnTest, others: Bools, done: Bools) -> ColumnTest:
 
 
 def cells_without(log: Any, parts: Sequence[UnseenPart]) -> Bools | None:
-    """Return the cells (n, K) of a log in which no row stands: parts, and propensities of 0; None where there are none.
+    """Return the cells (n, K) of a log in parts without rows, or with propensities of 0; None where there are none.
 
-    An action is left in each row: where all were missing, what was done stays.
+    An action is left in each row: where all were missing, the one that was done.
     """
     cells = np.zeros((len(log), len(log.actions)), dtype=bool)
     if log.propensity is not None:
@@ -240,13 +239,14 @@ def cells_without(log: Any, parts: Sequence[UnseenPart]) -> Bools | None:
 
 def sentences(log: Any, parts: Sequence[UnseenPart], *, ignored: bool) -> list[str]:
     """Return a sentence for each action that has no rows somewhere."""
-    where: list[list[str]] = [[] for _ in log.actions]
-    for part in parts:
-        size = fixed(int(part.within.sum()), 0)
-        where[part.action].append(f"{part.words} ({part.seen or 'none'} of {size} rows)")
-    zero = [0] * len(where) if log.propensity is None else (completed(log.propensity) == 0).sum(axis=0).tolist()
-    every = zip(log.actions, where, zero, strict=True)
-    return [text for item in every for text in sentence(*item, ignored=ignored)]
+    found: list[str] = []
+    zero = np.zeros(len(log.actions)) if log.propensity is None else (completed(log.propensity) == 0).sum(axis=0)
+    for k, name in enumerate(log.actions):
+        own = [part for part in parts if part.action == k]
+        sizes = [f"{part.seen or 'none'} of {fixed(int(part.within.sum()), 0)} rows" for part in own]
+        where = [f"{part.words} ({size})" for part, size in zip(own, sizes, strict=True)]
+        found += sentence(name, where, int(zero[k]), ignored=ignored)
+    return found
 
 
 def sentence(name: str, parts: Sequence[str], zero: int, *, ignored: bool) -> list[str]:
@@ -259,11 +259,8 @@ def sentence(name: str, parts: Sequence[str], zero: int, *, ignored: bool) -> li
     return [f"'{name}' was not done {listed(where)}: {ASSUMED if ignored else LEFT_OUT}"] if where else []
 
 
-LEFT_OUT = (
-    "what it would give there is not known, so no rule may play it there (--overlap ignore, or overlap='ignore', "
-    "allows it)."
-)
-ASSUMED = "what it would give there is not known, and was assumed all the same, as asked for (overlap 'ignore')."
+LEFT_OUT = "its value there is not known, so no rule may play it there; --overlap ignore (overlap='ignore') allows it."
+ASSUMED = "its value there is not known, and was assumed all the same, as asked for (overlap 'ignore')."
 
 
 def rules_on(cells: Bools | None) -> list[LabelConstraint]:
@@ -280,8 +277,8 @@ def seen_everywhere(
 ) -> Found:
     """Return the answer of a search whose policy plays in each of its parts an action that has rows there.
 
-    ``search`` returns the answer under further constraints on the ``contexts`` (m, d), at which each action was done in
-    ``counts`` (m, K) rows and ``expected`` in so many; no action may be played in ``cells`` (m, K), None for nowhere.
+    ``search`` returns the answer under further constraints on the ``contexts`` (m, d), with ``counts`` (m, K) of rows
+    by action, and ``expected`` ones; no action may be played in ``cells`` (m, K).
     """
     shut = np.zeros(counts.shape, dtype=bool) if cells is None else cells.copy()
     answer = search(rules_on(shut))
@@ -295,7 +292,7 @@ def seen_everywhere(
 
 
 def _cells_unseen(policy: Any, contexts: Any, counts: Floats, expected: Floats) -> Bools:
-    """Return the cells (m, K) that a policy plays in parts in which no row has the action; the parts are its own."""
+    """Return the cells (m, K) that a policy plays in parts of its own in which no row has the action."""
     played = np.asarray(policy.predict(contexts))
     part = np.asarray(policy.apply(contexts)) if hasattr(policy, "apply") else played
     cells = np.zeros(counts.shape, dtype=bool)
@@ -305,10 +302,7 @@ def _cells_unseen(policy: Any, contexts: Any, counts: Floats, expected: Floats) 
 
 
 def in_parts(played: Ints, part: Ints, counts: Floats, expected: Floats) -> tuple[Bools, Bools]:
-    """Return the contexts (m,) in whose ``part`` (m,) no row has the action ``played`` (m,), or too few for chance.
-
-    By chance a small part may have none, which takes nothing from a value over all parts.
-    """
+    """Return the contexts (m,) in whose ``part`` (m,) no row has the action ``played`` (m,), or too few for chance."""
     cells = np.arange(len(played)), played
     number = np.unique(part, return_inverse=True)[1].ravel()
     seen, by_chance = (np.bincount(number, table[cells]).astype(float) for table in (counts, expected))
