@@ -110,10 +110,10 @@ class Origin:
     def applied(self, columns: Columns, name: str) -> Columns:
         """Return which column of another log is what, with the features and marks of missing values of this one.
 
-        Raises InputError where features, or the same outcome with the other sign, are named; ``name`` is the policy's.
+        Raises InputError where other features, or the same outcome with the other sign, are named to policy ``name``.
         """
-        if columns.features or columns.leave_out:
-            raise InputError(f"{name} knows which columns it was learnt from; leave --features and --leave-out out")
+        if set(columns.features or self.features) - {*columns.leave_out} != set(self.features):
+            raise InputError(f"{name} was learnt from other columns; leave --features and --leave-out out")
         if columns.outcome == self.outcome and columns.maximise != self.maximise:
             option = f"--{'reward' if self.maximise else 'cost'} {self.outcome}"
             raise InputError(f"{name} was learnt with {option}; name the outcome so here too")

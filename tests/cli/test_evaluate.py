@@ -88,7 +88,7 @@ def test_columns_that_were_left_out_stay_so(cut):
     )
     assert honest.words()[0] in said
     assert other.words()[0] not in said
-    with pytest.raises(InputError, match=r"policy\.json knows which columns it was learnt from"):
+    with pytest.raises(InputError, match=r"policy\.json was learnt from other columns"):
         asked("second.csv", *EARNED, "--features", "age,later")
 
 
