@@ -53,11 +53,7 @@ THIN, THINNER = 7, 2
 @needs_rows("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")
 @needs_rows("--resamples", default=100, show_default=True, help="Searches behind the stability; 0 leaves it out.")
 @click.option("--seed", default=0, show_default=True, help="Seed of all random draws.")
-@click.option(
-    "--one-pass/--in-memory",
-    default=None,
-    help="Add up the rows and never hold them, or hold them  [default: one pass beyond 100 million values].",
-)
+@click.option("--one-pass", is_flag=True, help="Add up the rows of Parquet files, and never hold them in memory.")
 @click.option("--out", "folder", type=PATH, required=True, help="Folder for policy and report.")
 @click.pass_context
 def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
@@ -69,14 +65,10 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     page on it, the drawing, and the policy as JSON, SQL and Python. Further options are those of the estimator, e.g.
     --thresholds all, --min-samples-leaf 50, --method ips (see milpcb.estimators).
     """
-    from milpcb.logs.files import is_files, log_files
     from milpcb.logs.folder import check_folder, write
 
     check_folder(folder)
-    one_pass = given["one_pass"]
-    if one_pass is None:  # where the log takes much memory
-        one_pass = (is_files(log) or (log.is_file() and log.suffix == ".parquet")) and log_files(log).large
-    found = _in_one_pass(ctx, log, given) if one_pass else _in_memory(ctx, log, given)
+    found = (_in_one_pass if given["one_pass"] else _in_memory)(ctx, log, given)
     with step(err, "the page"):
         page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
     _print(found)
@@ -188,7 +180,7 @@ def _in_one_pass(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findin
     options = [option for option in ctx.command.params if isinstance(option, RowsOption)]
     for option in options:
         if ctx.get_parameter_source(str(option.name)) is not ParameterSource.DEFAULT:
-            raise InputError(f"{option.opts[0]} needs the rows themselves: leave it out, or add --in-memory")
+            raise InputError(f"{option.opts[0]} needs the rows themselves: leave it out, or --one-pass")
     showing = partial(step, err)
     files, columns = log_files(log), columns_of(log, given)
     with showing("a sample, for cut points") as tick:

@@ -21,7 +21,6 @@ from milpcb.logs.source import Columns
 from milpcb.offline.band import Progress
 
 PIECE = 2**20  # rows that are read at a time
-LARGE = 100_000_000  # values: a log beyond takes more than 8 GB in memory, and is read in one pass
 CONVERT = "polars.scan_csv('log.csv').sink_parquet('log.parquet') makes one of a CSV file of any size"
 
 
@@ -58,11 +57,6 @@ class LogFiles:
     def n(self) -> int:
         """The number of rows."""
         return sum(self.rows)
-
-    @property
-    def large(self) -> bool:
-        """Whether the log takes more memory than a machine is sure to have."""
-        return self.n * len(self.columns) > LARGE
 
     def frame(self) -> pl.DataFrame:
         """Return all rows at once."""
@@ -112,7 +106,7 @@ def named_columns(columns: Columns) -> LoggedColumns:
     if not (columns.randomised or columns.propensity):
         raise InputError(
             "one pass needs known propensities: --propensity COLUMN, or --randomised for a trial; they can be "
-            "estimated from rows in memory only (--in-memory)"
+            "estimated from rows in memory only, without --one-pass"
         )
     propensity = () if columns.randomised else columns.propensity
     return LoggedColumns(columns.action, columns.outcome, propensity, columns.propensity_of)

@@ -147,7 +147,6 @@ OF_OPTIONS = [
     (("--depth", "1", "--depth", "2"), "option --depth is given 2 times, and takes one value"),
     (("--depth", "1", "--max-depth", "2"), "--depth is short for the --max-depth of trees: give one of them"),
     (("--max-leaves", "2", "--max_leaves=3"), "option --max-leaves is given twice"),
-    (("--in-memory", "--one-pass"), "option --one-pass is given 2 times"),
 ]
 BAD = [*OF_LOGS, *((nothing, (*TRIAL, *options), fragment) for options, fragment in OF_OPTIONS)]
 

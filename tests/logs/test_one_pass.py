@@ -221,24 +221,6 @@ def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log:
     assert "read in one pass" in page
 
 
-@pytest.mark.usefixtures("sketches")
-def test_large_logs_alone_are_read_in_one_pass_unasked(
-    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Beyond a number of cells no option is needed, and there is one to hold the rows all the same."""
-    asked = [option for option in ASKED if option != "--one-pass"]
-    few = ("--draws", "0", "--resamples", "0", "--method", "ips")
-    for large, log, more, passed in (
-        (10**9, logs, few, False),
-        (300, logs, (), True),
-        (300, logs / "part1.parquet", (), True),
-        (300, logs, ("--in-memory", *few), False),
-    ):
-        monkeypatch.setattr(files, "LARGE", large)
-        command(log, tmp_path / "out", *asked, *more)
-        assert ("read in one pass" in (tmp_path / "out/report.html").read_text()) == passed
-
-
 @pytest.mark.parametrize(
     ("more", "words"),
     [
