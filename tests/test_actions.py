@@ -7,8 +7,7 @@ import pytest
 
 from milpcb.data.actions import action_name, by_action, place, places, played
 from milpcb.errors import InputError
-from milpcb.offline import evaluate, inference, read_log, scores
-from policies import DecisionTrees
+from milpcb.offline import evaluate, read_log, scores
 from policies.names import Names
 from policies.thresholds import ThresholdRule
 
@@ -153,12 +152,3 @@ def test_a_policy_of_a_class_plays_columns_or_its_names():
         evaluate(table, ThresholdRule(0, (0.5,), (0, 1), Names(actions=("1", "wait"))))
     shown = ThresholdRule(0, (0.5, 1.5), (0, 1, 2), Names(actions=("low", "middle", "high")))
     assert evaluate(world([0, 1, 2])[1], shown).value.value == pytest.approx(truth)
-
-
-def test_a_class_whose_names_are_in_another_order_finds_its_own_actions():
-    """The best policy is printed, and valued, with the names of the actions that it was found for."""
-    x, table, _ = world(["b", "c", "a"])
-    trees = DecisionTrees(3, depth=2, thresholds=[[0.5, 1.5]], action_names=["b", "c", "a"])
-    found = inference(trees, x[:, None], table, draws=20)
-    assert found.policy.predict_names([[0.0], [1.0], [2.0]]) == ["b", "c", "a"]
-    assert evaluate(table, found.policy).gain.value == pytest.approx(found.gain)

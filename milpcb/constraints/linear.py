@@ -96,10 +96,8 @@ class LabelConstraint:
         real("the upper of a constraint", self.upper, "a finite number", lambda _upper: True)
         weights = number_array(f"the weights of constraint {self.label}", self.weights)
         if weights.shape != (n_contexts, n_actions):
-            raise InputError(
-                f"constraint {self.label} has weights of shape {weights.shape}; give one row per context and one "
-                f"column per action: ({n_contexts}, {n_actions})"
-            )
+            fix = f"give one row per context and one column per action: {(n_contexts, n_actions)}"
+            raise InputError(f"constraint {self.label} has weights of shape {weights.shape}; {fix}")
         if not np.isfinite(weights).all():
             raise InputError(f"constraint {self.label} has NaN or infinite numbers; give finite weights and bound")
         return weights
@@ -136,10 +134,8 @@ def close_rates(tables: Mapping[str, Floats], delta: float, name: str) -> list[L
 def check_rows(n_rows: int, n_each: int) -> None:
     """Raise SearchTooLargeError where so many weights in each of so many side constraints are too many to sort."""
     if n_rows * n_each > MOST_WEIGHED:
-        raise SearchTooLargeError(
-            f"under side constraints the search sorts {spaced(n_each)} parts of policies by {spaced(n_rows)} weights, "
-            f"more than {spaced(MOST_WEIGHED)} numbers; use oracle kind 'milp', fewer groups or a smaller class"
-        )
+        what = f"the search sorts {spaced(n_each)} parts of policies by {spaced(n_rows)} weights of side constraints"
+        raise SearchTooLargeError(f"{what}, too many; use oracle kind 'milp', fewer groups or a smaller class")
 
 
 def merged(constraints: Sequence[SideConstraint]) -> list[SideConstraint]:

@@ -53,10 +53,8 @@ def check_levels(done: Sequence[Any]) -> None:
     """Raise InputError where ``done``, what was done in the rows of a log, are amounts and no actions."""
     amounts = {value for value in set(done) if isinstance(value, (float, Decimal)) and value % 1}
     if amounts and len(set(done)) > MOST_LEVELS:
-        raise InputError(
-            f"what was done are {len(set(done))} different numbers, such as {min(amounts):.6g}: a dose is no list of "
-            "actions; give a few levels, as pandas.cut(dose, 4).astype(str) makes them"
-        )
+        what = f"what was done are {len(set(done))} different numbers, such as {min(amounts):.6g}"
+        raise InputError(f"{what}: a dose is no list of actions; give levels, as of pandas.cut(dose, 4).astype(str)")
 
 
 def place(what: str, value: Any, names: Sequence[str]) -> int:
@@ -131,10 +129,8 @@ def matched(what: str, own: Sequence[str], names: Sequence[str]) -> Ints:
             return np.array([list(alike).index(name) for name in names], dtype=np.int64)
         if numbers in (list(own), list(names)) and not set(own) & set(names):
             return np.arange(len(names))
-    raise InputError(
-        f"the actions of {what} are {shown(list(own))}, and those that it is for {shown(list(names))}: "
-        "give both the same names; their order may differ"
-    )
+    both = f"{shown(list(own))}, and those that it is for {shown(list(names))}"
+    raise InputError(f"the actions of {what} are {both}: give both the same names; their order may differ")
 
 
 def check_order(what: str, own: Sequence[str], names: Sequence[str]) -> None:

@@ -113,7 +113,7 @@ def _compared(found: re.Match[str], name: str, column: Values, test: str) -> Boo
         raise InputError(f"column '{name}' holds categories, which '{test}' compares; write '{name} = {written}'")
     if found["side"] is not None:
         raise InputError(
-            f"column '{name}' holds categories, and '(or missing)' is for numbers; write strings in double quotes"
+            f"column '{name}' holds categories, and '(or missing)' is for numbers: write strings in quotes"
         )
     return _among(name, column, [_value(written, name, column, test)], holds=sign == "=")
 
@@ -156,10 +156,9 @@ def _check_present(name: str, column: Values, value: Value, written: str, test: 
         return
     alike = [written] if written in present else [other for other in present if _plainly(other) == _plainly(value)]
     if alike and not written.startswith('"'):
-        raise InputError(
-            f"no row has the value {written} of the condition '{test}', but some have {in_words(alike[0])} in column "
-            f"'{name}'; write '{name} = {in_words(alike[0])}' for these"
-        )
+        there = in_words(alike[0])
+        some = f"some have {there} in column '{name}'; write '{name} = {there}' for these"
+        raise InputError(f"no row has the value {written} of the condition '{test}', but {some}")
     if value is not None:
         known = [in_words(other) for other in present if other is not None]
         warnings.warn(

@@ -123,9 +123,7 @@ def in_order(row: Any) -> list[Any]:
     if hasattr(row, "keys"):
         return [row[key] for key in row.keys()]  # noqa: SIM118 - of a Series whose values are only numbered
     if isinstance(row, (*NO_ROWS, np.ndarray)) or not hasattr(row, "__getitem__") or not hasattr(row, "__len__"):
-        raise InputError(
-            f"a context is a list of values, a mapping by names, or a row of a data frame; got {shown(row)}"
-        )
+        raise InputError(f"a context is a list of values, a mapping by names, or a row of a frame; got {shown(row)}")
     return list(row)
 
 
@@ -159,10 +157,8 @@ def _place(name: str, there: Sequence[str]) -> int:
 
 def _positions(width: int, rows: int, names: Sequence[str]) -> Sequence[str]:
     if width != len(names):
-        raise InputError(
-            f"a table of shape {(rows, width)} was given, but the policy reads {len(names)} columns: "
-            f"{clipped(', '.join(names))}; give these in this order, or a data frame"
-        )
+        wanted = f"the policy reads {len(names)} columns: {clipped(', '.join(names))}"
+        raise InputError(f"a table of shape {(rows, width)} was given, but {wanted}; give these, or a data frame")
     return list(names)
 
 

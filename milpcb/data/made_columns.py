@@ -99,10 +99,8 @@ def _categories(field: Field, present: set[Value], most_subsets: int, inside: in
     categories = sorted(present, key=_rank)
     count = len(categories)
     if count > MOST_CATEGORIES:
-        raise InputError(
-            f"column '{clipped(field.name)}' has {spaced(count)} different strings, and at most {MOST_CATEGORIES} are "
-            "tested; group them, such as postcodes by their first digits, or name the other columns in features"
-        )
+        what = f"column '{clipped(field.name)}' has {spaced(count)} different strings, and at most {MOST_CATEGORIES}"
+        raise InputError(f"{what} are tested: group them, or name the other columns in features")
     sizes = range(1, count // 2 + 1) if count <= most_subsets else range(1, 2)
     for size in sizes:
         for chosen in combinations(categories, size):

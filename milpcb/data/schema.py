@@ -103,10 +103,8 @@ def inferred(name: str, given: GivenColumn, role: str = "feature") -> Field:
         return Field(name, "boolean" if kinds else "number", (False, True) if kinds else (), missing, role)
     if len(kinds) > 1:
         first, other = (next(v for v in entries if kinds_of([v]) == {kind}) for kind in sorted(kinds)[:2])
-        raise InputError(
-            f"column '{clipped(name)}' holds values of several kinds, such as {shown(first)} and {shown(other)}: "
-            "convert all to numbers, or all to text"
-        )
+        both = f"{shown(first)} and {shown(other)}: convert all to numbers, or all to text"
+        raise InputError(f"column '{clipped(name)}' holds values of several kinds, such as {both}")
     # Integers that are one number as floats are identifiers, whose digits are looked up.
     integers = [value for value in values if isinstance(value, int) and abs(value) <= LARGEST]
     distinct = len(set(map(float, integers))) == len(integers)

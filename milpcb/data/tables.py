@@ -54,10 +54,8 @@ def check_table(path: Path) -> None:
     if path.suffix == ".parquet":
         rows, columns = parquet_rows(path)
         if rows * len(columns) > MOST_VALUES:
-            raise InputError(
-                f"{path} has {spaced(rows)} rows and {spaced(len(columns))} columns; at most {spaced(MOST_VALUES)} "
-                "values are read"
-            )
+            size = f"{spaced(rows)} rows and {spaced(len(columns))} columns"
+            raise InputError(f"{path} has {size}; at most {spaced(MOST_VALUES)} values are read")
 
 
 def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
@@ -85,10 +83,8 @@ def read_labelled(path: Path, place: int | None) -> tuple[tuple[str, ...], Float
     check_once(f"{path} has several columns", names)
     for number, name in enumerate(names, 1):
         if ROW_NUMBERS.fullmatch(name):
-            raise InputError(
-                f"{path}, column {number} is called '{clipped(name)}', as pandas calls row numbers: take it out "
-                "(index=False), or give it a name"
-            )
+            what = f"is called '{clipped(name)}', as pandas calls row numbers: take it out (index=False), or name it"
+            raise InputError(f"{path}, column {number} {what}")
     return names, numbers, labels
 
 
@@ -190,10 +186,8 @@ def _numbers(path: Path, line: int, values: list[str], skipped: int) -> list[flo
     read = [(column, value) for column, value in enumerate(values) if column != skipped]
     for column, value in read:
         if not _is_number(value):
-            raise InputError(
-                f"{path}, line {line}, column {column + 1}: '{clipped(value)}' is not a number; write numbers as in "
-                "1234.5, with commas between, and codes such as 02 as one column of 0 and 1 for each"
-            )
+            what = f"'{clipped(value)}' is not a number; write numbers as in 1234.5, codes such as 02 as columns of 0/1"
+            raise InputError(f"{path}, line {line}, column {column + 1}: {what}")
     return [int(value) if LONG.fullmatch(value.strip()) else float(value) for _, value in read]
 
 
@@ -279,9 +273,7 @@ def _separator(path: Path, content: bytes) -> bytes:
     alike = [sign for sign in cuts if _end(content, sign, widths[sign]) == len(content)]
     if len(alike) > 1:
         one, other = (SEPARATORS[sign] for sign in alike[:2])
-        raise InputError(
-            f"{path} can be read as separated by {one} and by {other}: put values that hold one of them in quotes"
-        )
+        raise InputError(f"{path} can be read as separated by {one} and by {other}: put values with these in quotes")
     return next(iter([*alike, *cuts]), b",")
 
 
@@ -292,10 +284,8 @@ def _check_text(path: Path, content: bytes) -> None:
     except UnicodeDecodeError as error:
         place = error.start if place < 0 else min(place, error.start)
     if place >= 0:
-        raise InputError(
-            f"{path}, line {_line(content, place)} is not text in UTF-8: save the table as CSV in UTF-8 "
-            "('CSV UTF-8' in Excel), or as Parquet called .parquet; unpack a compressed file first"
-        )
+        fix = "save it as CSV in UTF-8, or as Parquet called .parquet; unpack a compressed file first"
+        raise InputError(f"{path}, line {_line(content, place)} is not text in UTF-8: {fix}")
 
 
 def _line(content: bytes, place: int) -> int:
@@ -304,19 +294,13 @@ def _line(content: bytes, place: int) -> int:
 
 def _fault(text: CsvText, place: int, width: int) -> InputError:
     """Return what is wrong with the row that begins at a place."""
-    where = f"{text.path}, line {_line(text.content, place)}"
     if count := _width(text.content, place, text.separator):
         sign = "comma" if text.separator == b"," else "separator"
         more, fewer = f"put a value that holds a {sign} in quotes", f"write a {sign} for each empty value too"
-        return InputError(
-            f"{where} has {count} value{'s' * (count > 1)} where the first line has {width}; "
-            f"{more if count > width else fewer}"
-        )
-    if b'"' not in text.content[place:].partition(b"\n")[0]:
-        return InputError(
-            f"{where} has a carriage return without a line feed; save the file with the line ends of one system"
-        )
-    return InputError(
-        f'{where} has a quote (") inside a value, or one that is not closed at the end of its value; put the whole '
-        'value in quotes, with "" for each of its own'
-    )
+        fix = more if count > width else fewer
+        what = f"has {count} value{'s' * (count > 1)} where the first line has {width}; {fix}"
+    elif b'"' in text.content[place:].partition(b"\n")[0]:
+        what = 'has a quote (") inside a value, or one that is not closed behind it; write "a ""b""" for a "b"'
+    else:
+        what = "has a carriage return without a line feed; save the file with the line ends of one system"
+    return InputError(f"{text.path}, line {_line(text.content, place)} {what}")

@@ -279,10 +279,7 @@ def _on_tables(policy: Any, schema: Schema, columns: Sequence[Column], actions: 
     if hasattr(policy, "with_columns"):
         return policy.with_columns(schema, columns, names)
     if list(columns) != [Number(name) for name in schema.names]:
-        raise InputError(
-            f"a {type(policy).__name__} reads numbers only: give it a table without strings and missing values, "
-            "and leave the option features out"
-        )
+        raise InputError(f"a {type(policy).__name__} reads numbers only, all that are there: leave features out")
     return policy
 
 

@@ -146,10 +146,8 @@ class FromBatches(PolicyEstimator):
         layout = Layout(features.schema, columns, cuts, self._order() or 1, tuple(actions), self.method == "dr")
         self._charges(layout.actions, maximise=True)  # an error comes before the pass
         if layout.grid.size > MOST_CONTEXTS:
-            raise InputError(
-                f"{spaced(layout.grid.size)} combinations of cut points would be counted, and at most "
-                f"{spaced(MOST_CONTEXTS)} are; give fewer cut points (thresholds), fewer features, or a smaller rule"
-            )
+            cells = f"{spaced(layout.grid.size)} combinations of cut points, more than {spaced(MOST_CONTEXTS)}"
+            raise InputError(f"{cells}, would be counted; give fewer thresholds or features, or a smaller rule")
         return layout
 
     def fit_statistics(self, layout: Layout, sums: Statistics, *, maximise: bool, randomised: bool) -> Self:
@@ -190,10 +188,7 @@ class FromBatches(PolicyEstimator):
             return np.zeros(len(actions))
         charge = treatment_costs(self.treatment_cost, tuple(map(str, actions)))
         if charge.shape != (len(actions),):
-            raise InputError(
-                f"treatment_cost by row needs the rows themselves: give a number for each of the {len(actions)} "
-                "actions, or a mapping from their names"
-            )
+            raise InputError(f"treatment_cost by row needs the rows themselves: give {len(actions)} numbers, by action")
         return -charge if maximise else charge
 
     def _check_adds_up(self) -> None:

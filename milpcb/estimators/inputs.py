@@ -123,9 +123,7 @@ def _of_labels(labels: Any, *, maximise: bool, actions: Any, log: bool) -> tuple
     except TypeError as error:  # strings beside numbers
         raise InputError("labels must be of one kind: all of them strings, or all of them numbers") from error
     if len(known) < 2:
-        raise InputError(
-            f"y holds one class only, {known.tolist()[0]!r}: there is nothing to choose; give two actions or more"
-        )
+        raise InputError(f"y holds one class only, {known.tolist()[0]!r}: give two actions or more")
     names = [action_name(action) for action in known.tolist()]
     right = places("y", labels, names, unknown=-1)[:, None] == np.arange(len(names))
     return (right if maximise else ~right).astype(float), known

@@ -194,8 +194,6 @@ def fit_row_models(
     fold = folds_of(numbers[chosen], cv, seed)
     for k, name in enumerate(log.actions):
         if len(np.unique(fold[sample.action == k])) < 2:
-            raise InputError(
-                f"all rows of the sample with action '{name}' are in one fold; give more model_rows, or another cv"
-            )
+            raise InputError(f"all sampled rows with action '{name}' are in one fold; give more model_rows, or less cv")
     fits = fits_by_fold(OUTCOME, sample, None, seed, fold, cv)
     return RowModels({name: alphabet(column) for name, column in values.items()}, cv, seed, fits)

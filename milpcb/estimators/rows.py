@@ -202,8 +202,7 @@ def _by_name(thresholds: Any, features: Sequence[str]) -> dict[str, tuple[float,
         listed = several("thresholds", thresholds, object, "cut points, a list for each feature")
         if len(listed) != len(features):
             raise InputError(
-                f"thresholds list {len(listed)} features, but there are {len(features)}; give one list of cut "
-                "points for each, or a mapping from names of features to cut points"
+                f"thresholds list {len(listed)} features, but there are {len(features)}; give all, or by name"
             )
         thresholds = dict(zip(features, listed, strict=True))
     found = {}
@@ -240,9 +239,7 @@ def joints_of(monotone: Any, columns: Sequence[Column], values: Mapping[str, Val
             found.append(Joint(places, np.unique(numbers, axis=0)))
             continue
         if raw.dtype == object:
-            raise InputError(
-                f"monotone is for columns of numbers, and '{escaped(name)}' holds strings or booleans: give numbers"
-            )
+            raise InputError(f"monotone is for columns of numbers, and '{escaped(name)}' holds others: give numbers")
         known = ~np.isnan(raw)
         _, first = np.unique(raw[known], return_index=True)
         rising = numbers[known][first][:: WAYS[monotone[name]]]

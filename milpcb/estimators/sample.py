@@ -155,10 +155,8 @@ class Sample:
         for name in {**self._schema, **schema}:
             first, here = self._schema.get(name), schema.get(name)
             if first != here:
-                raise InputError(
-                    f"column '{clipped(name)}' is {here or 'missing'} here, and {first or 'missing'} in the first "
-                    "batch; give all batches the same columns"
-                )
+                kinds = f"is {here or 'missing'} here, and {first or 'missing'} in the first batch"
+                raise InputError(f"column '{clipped(name)}' {kinds}; give all batches the same columns")
 
     def _is_new(self, frame: Any) -> Any:
         """Return the rows (n,) of a batch in which something occurs for the first time."""
@@ -192,9 +190,7 @@ def read_rows(
     wrong = np.flatnonzero(~((propensity > 0) & (propensity <= 1)))
     if len(wrong):
         row, found = wrong[0], propensity[wrong[0]]
-        raise InputError(
-            f"row {row + 1}: the propensity of what was done is {found:g}; it must be above 0 and at most 1"
-        )
+        raise InputError(f"row {row + 1}: the propensity of what was done is {found:g}, and not above 0 and at most 1")
     return {name: _read(frame, schema[name]) for name in names}, Known(action, outcome, propensity, chances=chances)
 
 
@@ -225,10 +221,8 @@ def _actions(column: Any, names: Sequence[str]) -> Ints:
         row = int((found < 0).argmax())
         if (value := distinct[place[row]]) is None:
             raise InputError(f"row {row + 1}: '{clipped(column.name)}' is missing; leave out rows without an action")
-        raise InputError(
-            f"row {row + 1}: action '{clipped(action_name(value))}' is none of {shown(list(names))}; name all of them "
-            "by option actions"
-        )
+        name = clipped(action_name(value))
+        raise InputError(f"row {row + 1}: action '{name}' is none of {shown(list(names))}; name all by option actions")
     return found
 
 

@@ -212,16 +212,6 @@ def test_a_masked_entry_is_refused(read: Any) -> None:
     refused(lambda: OptimalPolicyTree().fit(np.ma.array([[1.0], [3.0]], mask=[[0], [1]]), [0, 1]), "masked entries")
 
 
-@pytest.mark.parametrize(
-    ("column", "what"),
-    [(["u", "v"], "is a category"), (pd.Categorical([101, 205]), "is a category"), ([1.0, None], "has missing values")],
-)
-def test_a_policy_class_reads_numbers(column: Any, what: str) -> None:
-    """A frame that holds anything else is refused where the class is opened on it."""
-    with pytest.raises(InputError, match=f"column 'a' {what}, and a policy class reads numbers"):
-        DecisionTrees(2, depth=1, thresholds=2).on(pd.DataFrame({"a": column}))
-
-
 @pytest.mark.parametrize("missing", ["yes", "no"])
 @pytest.mark.parametrize("kind", [OptimalPolicyTree, OptimalScoringRule])
 def test_a_side_that_is_settled_needs_no_row(kind: Any, missing: str) -> None:

@@ -102,16 +102,10 @@ def test_the_best_policy_that_keeps_it(name, seed):
 
 def every_rule(estimator, X, weight):
     """Yield every policy of the class that an estimator searched, by its definition."""
-    from milpcb.estimators.inputs import read_features
-    from milpcb.estimators.rows import Rows, explicit_cuts
-
-    kept = weight > 0
-    features = read_features(estimator, X).take(kept)
     columns = estimator.policy_.names.columns
-    rows = Rows.merge(encoded(columns, features.values, range(len(columns))), weight[kept].astype(float))
-    cuts = explicit_cuts(estimator.thresholds, columns, features.names, rows)
-    for policy in estimator._policy_class(3, cuts).on(rows.contexts).policies():
-        yield policy.with_columns(features.schema, columns, estimator.policy_.names.actions)
+    read = encoded(columns, estimator.schema_.read(X[weight > 0]), range(len(columns)))
+    for policy in open_oracle(estimator.policies_, read, kind="enumeration").opened.policies():
+        yield policy.with_columns(estimator.schema_, columns, estimator.policy_.names.actions)
 
 
 def test_what_is_given_for_each_row_goes_with_the_rows_that_count():

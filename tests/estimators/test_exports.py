@@ -164,14 +164,6 @@ def test_another_spelling_of_a_known_string_is_refused(asked):
     )
 
 
-@pytest.mark.parametrize("asked", ["\uff2eord", "No\u200brd", "su\u0308d", "Sud"])
-def test_spellings_that_need_tables_of_letters_are_refused_by_predict(asked):
-    """Width, signs of no width, composition, accents: what leaves has no such tables, and takes a value of its own."""
-    towns = pd.DataFrame({"town": ["nord", "s\u00fcd"] * 20})
-    tree = OptimalPolicyTree(max_depth=1).fit(towns, ["a", "b"] * 20)
-    refused(lambda: tree.predict(pd.DataFrame({"town": [asked]})), "and is known as")
-
-
 # ------------------------------------------------------------------- SQL, to the last sign and digit
 
 BREAKS = ["a\nb", "a\n  b", "a\n      b", "a\r\nb", "it's\n'c'"]

@@ -68,19 +68,6 @@ def code(cls):
     return {name: member for name, member in members.items() if isinstance(member, kinds)}
 
 
-def test_tags_tell_that_tables_need_not_be_numbers():
-    """Missing values, strings and categories are fitted, so pipelines must not refuse them beforehand."""
-    tags = OptimalPolicyTree().__sklearn_tags__().input_tags
-    assert (tags.allow_nan, tags.string, tags.categorical) == (True, True, True)
-
-
-def test_there_are_two_of_every_class():
-    """Each policy class learns from costs and from logs."""
-    names = {cls.__name__ for cls in EVERY}
-    assert len(names) == 10
-    assert {name.replace("Optimal", "Logged") for name in names} == {name for name in names if "Logged" in name}
-
-
 def test_labels_are_misclassification_costs():
     """Labels mean that each wrong action costs 1; predictions are labels, of their own type."""
     rng = np.random.default_rng(0)
