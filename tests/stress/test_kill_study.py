@@ -80,8 +80,6 @@ def contents(directory: Path) -> dict[str, object]:
             found[name] = {key: value for key, value in record.items() if key not in {*TIMES, "checksum"}}
         elif name == "curves.csv":
             found[name] = pl.read_csv(io.BytesIO(file.read_bytes())).drop(TIMES).write_csv()
-        elif name == "curves.parquet":
-            found[name] = pl.read_parquet(io.BytesIO(file.read_bytes())).drop(TIMES).write_csv()
         else:
             found[name] = file.read_bytes()
     return found

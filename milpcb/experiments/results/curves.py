@@ -1,6 +1,5 @@
 """The curves of a run as one frame, put together from its records."""
 
-import io
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +17,7 @@ from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.study.cells import NO_ORACLE
 from milpcb.types import Floats
 
-CSV, PARQUET = "curves.csv", "curves.parquet"
+CSV = "curves.csv"
 
 # Costs and regret in the environment's cost units. Only seconds and oracle_seconds differ between two runs of one
 # config.
@@ -95,18 +94,13 @@ def assemble(path: Path) -> pl.DataFrame:
     return frame.with_columns(regret=pl.col("cumulative_cost") - pl.col("best_cost")).sort(ORDER)
 
 
-def write_curves(directory: RunDirectory) -> pl.DataFrame:
-    """Collect the curves and write them as CSV and Parquet; the frame may be empty, there are no files then."""
+def write_curves(directory: RunDirectory) -> None:
+    """Collect the curves and write them as CSV; there is no file where there is no curve."""
     frame = assemble(directory.path)
     if frame.is_empty():
-        for name in (CSV, PARQUET):  # those of an earlier config
-            remove(directory.path / name)
+        remove(directory.path / CSV)  # that of an earlier config
     else:
         directory.write(CSV, csv_text(frame).encode())
-        parquet = io.BytesIO()
-        frame.write_parquet(parquet)
-        directory.write(PARQUET, parquet.getvalue())
-    return frame
 
 
 def csv_text(frame: pl.DataFrame) -> str:

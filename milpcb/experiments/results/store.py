@@ -5,7 +5,7 @@ study.json           which cells there are, what curves call them, and which com
 cells/KEY.json       a finished task; KEY.part its saved state before that
 costs/KEY.json       costs that an environment computed for a horizon and seed, where that takes long
 logs/KEY.log         what a task logged, warned of, or failed with
-curves.csv .parquet  everything that is drawn or tabulated, put together from the records (curves.py)
+curves.csv           everything that is drawn or tabulated, put together from the records (curves.py)
 best_policy_*        best policies in hindsight, as study.json lists them
 
 Only files with these names are written or removed, only in a directory that was empty or that holds a config.toml or

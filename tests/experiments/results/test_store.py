@@ -333,7 +333,7 @@ def test_a_folder_that_is_a_link_is_refused(folder, held, tmp_path):
 def test_a_link_is_replaced_and_never_written_through(held, cell, tiny, play_into, tmp_path):
     """Records, tables and policies that are links to files elsewhere become files; the others stay as they are."""
     (tmp_path / "mine").write_text("mine")
-    names = ["config.toml", "study.json", "curves.csv", "curves.parquet", "best_policy_seed0.txt"]
+    names = ["config.toml", "study.json", "curves.csv", "best_policy_seed0.txt"]
     names.append(f"cells/{cell.key}.json")
     for name in names:
         (held.path / name).unlink()

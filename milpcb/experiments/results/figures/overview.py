@@ -15,7 +15,7 @@ from milpcb.experiments.results.curves import ROUNDING
 from milpcb.experiments.results.figures.drawing import SMALL, Drawing, finish, fitted, name_room, width, write_title
 from milpcb.experiments.results.figures.plots import Entry, legend
 from milpcb.experiments.results.figures.results import NARROW, WIDE, Panel, Results, longest
-from milpcb.experiments.results.figures.words import PAIRED, band, distinguished, sentences, verdict
+from milpcb.experiments.results.figures.words import band, sentences, verdict
 
 COLUMNS = {WIDE: 8, NARROW: 3}  # into so many the width is cut at most
 ROW, SPACE = 0.27, 0.6  # inches of a row; rows of space before those that are set apart
@@ -24,22 +24,20 @@ SHADES = LinearSegmentedColormap.from_list(
     "shades", [(0, "#00334F"), (1 / 6, "#0072B2"), (0.5, "#FFFFFF"), (5 / 6, "#D55E00"), (1, "#6B2F00")]
 )
 ABOVE = "#000000"
-ALIKE = 0.005  # a learner whose shares are all so near to 1 is no better than random play: it is set apart
-NEAR, MINUS = "\u2248", "\u2212"
+MINUS = "\u2212"
 
 
 @dataclass(frozen=True)
 class Square:
     """A learner in a panel: its mean regret, that as a share of random play's, and whether above its guarantee.
 
-    ``least`` is true of the least regret of those compared, ``near`` of those not significantly above it.
+    ``least`` is true of the least regret of those compared.
     """
 
     regret: float
     share: float
     above: bool
     least: bool = False
-    near: bool = False
 
 
 Table = Mapping[str, Square]
@@ -47,20 +45,15 @@ Table = Mapping[str, Square]
 
 def overview(results: Results) -> list[Drawing]:
     """Draw regret at T over that of uniform play: a row per learner, a column per panel; needs two, and "uniform"."""
-    names = results.randoms
-    panels = [panel for panel in results.panels(results.finals) if set(names) & set(panel.learners)]
+    panels = [panel for panel in results.panels(results.finals) if set(results.randoms) & set(panel.learners)]
     if len(panels) < 2:
         return []
-    apart = [*names, *(name for name in results.looks if name in results.comparators(informed=True))]
-    tables = [squares(panel, apart) for panel in panels]
-    unlike = {name for table in tables for name, square in table.items() if not abs(square.share - 1) < ALIKE}
-    apart += [name for name in results.looks if name not in {*apart, *unlike}]
+    apart = [*results.randoms, *(name for name in results.looks if name in results.comparators(informed=True))]
     tables = [squares(panel, apart) for panel in panels]
     order = sorted((name for name in results.looks if name not in apart), key=lambda name: _mean_share(name, tables))
     figure = _figure(results, panels, tables, order, list(dict.fromkeys(apart)))
-    every = [square for table in tables for square in table.values()]
-    above = any(square.above for square in every)
-    legend(figure, _entries(above=above, below=any(square.share < 0 for square in every)), below=True)
+    above = any(square.above for table in tables for square in table.values())
+    legend(figure, _entries(above=above), below=True)
     heading = "Regret beside that of choosing at random"
     return [Drawing("overview", heading, finish(figure), verdict(results), _caption(results, above=above))]
 
@@ -81,10 +74,7 @@ def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
         beside = panel.regrets(random).get(final.horizon, np.zeros(0))
         paid = float(beside.mean()) if len(beside) else np.nan
         share = final.regret / paid if paid > ROUNDING else np.nan
-        above = final.regret > final.guarantee + ROUNDING
-        is_rival = final.seeds > 1 and any(final is rival for rival in rivals)
-        near = is_rival and best is not None and final is not best and not distinguished(best, final)
-        found[learner] = Square(final.regret, share, above, final is best, near)
+        found[learner] = Square(final.regret, share, final.regret > final.guarantee + ROUNDING, final is best)
     return found
 
 
@@ -126,7 +116,7 @@ def _draw_square(axes: Any, column: int, row: float, square: Square, *, random: 
     colour = "#FFFFFF" if random else shade
     edge = {"edgecolor": ABOVE, "linewidth": 2, "zorder": 2} if square.above else {"edgecolor": "white"}
     axes.add_patch(Rectangle((column - 0.47, row - 0.46), 0.94, 0.92, facecolor=colour, **edge))
-    text = number(square.regret) if random else f"{NEAR}{THIN}" * square.near + share_text(square.share)
+    text = number(square.regret) if random else share_text(square.share)
     style = {"fontsize": SMALL, "ha": "center", "va": "center", "zorder": 3}
     axes.text(column, row, text, color=ink(colour), fontweight="bold" if square.least else "normal", **style)
 
@@ -140,25 +130,20 @@ def share_text(share: float) -> str:
     return f"{MINUS * (share < 0 and float(digits) > 0)}{digits}{THIN}%"
 
 
-def _entries(*, above: bool, below: bool) -> list[Entry]:
-    steps = [(0.0, "0 %: as the best policy"), (1.0, "100 %: as choosing at random")]
-    steps = [(-1.0, "below 0: better than the best policy"), *steps] if below else steps
+def _entries(*, above: bool) -> list[Entry]:
+    steps = {-1.0: "below 0: better than the best policy", 0.0: "as the best policy", 1.0: "as choosing at random"}
     shades: list[Entry] = [
-        (Patch(facecolor=SHADES(0.5 + share / (2 * MOST)), edgecolor="0.5"), text.replace(" %", f"{THIN}%"))
-        for share, text in steps
+        (Patch(facecolor=SHADES(0.5 + share / (2 * MOST)), edgecolor="0.5"), text) for share, text in steps.items()
     ]
     frame = Patch(facecolor="white", edgecolor=ABOVE, linewidth=2)
     return [*shades, (frame, "above its guarantee")] if above else shades
 
 
 def _caption(results: Results, *, above: bool) -> str:
-    near = f"; {NEAR} marks those not significantly above it {PAIRED}" if results.seeds > 1 else ""
     return sentences(
         "Regret as a share of that of choosing at random, whose own is the row of numbers without colour.",
-        "Below 0, in blue: less than the best policy in hindsight.",
-        f"Bold is the least of a column{near}.",
-        "Learners are in the order of their mean share.",
-        "Those that see more than others, and those that play as at random, stand apart.",
+        "Bold is the least of a column. Learners are in the order of their mean share.",
+        "Those that see more than others stand apart.",
         "A framed number is above its guarantee." if above else "No mean is above its guarantee.",
         band(results),
     )
