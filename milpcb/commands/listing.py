@@ -2,14 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator
-from inspect import Parameter
+from inspect import cleandoc
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any
 
 import click
-import numpy as np
 from rich.box import SIMPLE
 from rich.table import Table
 
@@ -78,57 +75,10 @@ def _explain(kind: str, name: str) -> None:
     entry = registry.load(kind, name)
     out.print(f"{name}: {first_sentence(entry)}")
     out.print(f"written: {WRITTEN[kind]} " + (name if kind in {"figure", "command"} else f'= "{name}"'))
-    if kind not in HAVE_OPTIONS:
-        return
-    rows = list(_options(kind, entry))
-    if not rows:
-        out.print("It has no options.")
-        return
-    table = Table("option", "type", "default", "", box=SIMPLE)
-    for row in rows:
-        table.add_row(*row)
-    out.print(table)
-
-
-def _options(kind: str, entry: Any) -> Iterator[tuple[str, str, str, str]]:
-    described = _descriptions(entry.__doc__ or "")
-    supplied = registry.KINDS[kind].supplied
-    hints = injection.types(entry, supplied)
-    for key, parameter in injection.options(entry, supplied).items():
-        default = "(needed)" if parameter.default is Parameter.empty else repr(parameter.default)
-        default = "(empty)" if default == "<factory>" else default  # what a dataclass shows of a default that it makes
-        if kind == "policies" and key == "n_actions":
-            default = "(as the environment)"
-        yield key, _type(hints[key]), default, described.get(key, "")
-
-
-def _type(hint: Any) -> str:
-    """Return a type as a config's author reads it: the choices where there are some, without the names of modules."""
-    if hint is None or hint is NoneType:
-        return "None"
-    if get_origin(hint) is Literal:
-        return " | ".join(f'"{choice}"' for choice in get_args(hint))
-    if get_origin(hint) in (Union, UnionType):
-        return " | ".join(_type(each) for each in get_args(hint) if get_origin(each) is not np.ndarray)
-    return hint.__name__ if type(hint) is type else re.sub(r"\b(?:[a-z_]+\.)+", "", str(hint))
-
-
-def _descriptions(docstring: str) -> dict[str, str]:
-    """Return the description of each name in the section Parameters: ``name, name : text``, with its further lines."""
-    _, _, section = docstring.partition("Parameters\n")
-    section = re.split(r"\n\s*\n", section.partition("\n")[2])[0]
-    lines = section.splitlines()
-    least = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    found: dict[str, str] = {}
-    current: list[str] = []
-    for line in lines:
-        names, colon, text = line.strip().partition(" : ")
-        if colon and len(line) - len(line.lstrip()) == least:
-            current = names.split(", ")
-            found |= dict.fromkeys(current, text)
-        else:
-            found |= {name: f"{found[name]} {line.strip()}" for name in current}
-    return {name: text.replace("``", "") for name, text in found.items()}
+    if kind in HAVE_OPTIONS:
+        options = injection.options(entry, registry.KINDS[kind].supplied)
+        out.print(f"options: {', '.join(map(str, options.values())) or 'none'}")
+        out.print(f"\n{cleandoc(entry.__doc__ or '')}")
 
 
 # ------------------------------------------------------------------- files to start from

@@ -1,23 +1,20 @@
 """Check that a registered object implements the interface of its kind: a class, a function or a value."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from inspect import isabstract
 from types import FunctionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
-
-from milpcb.errors import cause
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
 class Kind:
     """Kind of entries: its name in messages, and the interface that each must fit, as ``module:Name``.
 
-    A "class" inherits from it or, where it is a Protocol, has all its names; a "function" is annotated to return it, or
-    a collection of it, or is a class that inherits from it; a "value" is an instance of it. Of a union any part will
-    do. ``supplied`` are the arguments that the runtime gives to those that name them; all others are options.
+    A "class" inherits from it or, where it is a Protocol, has all its names; a "function" returns it, which is not checked
+    before the call; a "value" is an instance of it. ``supplied`` are the arguments that the runtime gives to those
+    that name them; all others are options.
     """
 
     called: str
@@ -33,10 +30,10 @@ def mismatch(wanted: Kind, entry: Any) -> str:
     interface = getattr(import_module(module), name)
     if wanted.form == "value":
         return "" if isinstance(entry, interface) else f"is {_described(entry)}, and must be a {wanted.interface}"
-    if isinstance(entry, type):
+    if isinstance(entry, type) and wanted.form == "class":
         return _lacking(entry, interface, wanted.interface)
     if wanted.form == "function":
-        return _not_returning(entry, interface, wanted)
+        return "" if callable(entry) else f"is {_described(entry)}, and must be a function"
     return f"is {_described(entry)}, and must be a class that implements {wanted.interface}"
 
 
@@ -66,22 +63,3 @@ def _sets(entry: type, interface: Any, name: str) -> bool:
     makers = [vars(cls)["__init__"] for cls in entry.__mro__ if isinstance(vars(cls).get("__init__"), FunctionType)]
     annotated = any(name in vars(cls).get("__annotations__", ()) for cls in entry.__mro__)
     return annotated or any(name in maker.__code__.co_names for maker in makers)
-
-
-def _not_returning(entry: Any, interface: Any, wanted: Kind) -> str:
-    if not isinstance(entry, FunctionType):
-        return f"is {_described(entry)}, and must be a function, or a class that inherits from {wanted.interface}"
-    try:
-        returned = get_type_hints(entry).get("return")
-    except Exception as error:  # noqa: BLE001 - annotations are expressions, and may raise anything
-        return f"has annotations that cannot be read: {cause(error)}"
-    if any(isinstance(part, type) and issubclass(part, interface) for part in _parts(returned)):
-        return ""
-    return f"is a function that is not annotated to return {wanted.interface}, or a list of them"
-
-
-def _parts(hint: Any) -> Iterator[Any]:
-    """Yield the types that an annotation is put together of: of ``list[A | B]`` the list, A and B."""
-    yield get_origin(hint) or hint
-    for part in get_args(hint):
-        yield from _parts(part)
