@@ -57,10 +57,8 @@ class Ledger:
     In round s the cost c of the action y was shown, and e >= 0 estimates it: for every action a, the mean of e 1[y = a]
     given the past is at most the cost of a, as that of c / q, q the probability that y was drawn with. Statement 9 of
     milpcb/theory/README.md: the mean of C = sum_s c_s - min_pi sum_s e_s 1[pi(x_s) = y_s], the certificate, bounds mean
-    regret after every fixed number of rounds, if costs do not react to the play; that of one run may lie above its own.
-
-    The standard error is the root of the sum of (e - c)^2 over rounds in which the minimiser plays y, and of c^2 over
-    the others. That the minimiser was chosen by the same numbers is left out of account.
+    regret. Its standard error is the root of the sum of (e - c)^2 over rounds in which the minimiser plays y, and of
+    c^2 over the others; that the minimiser was chosen by the same numbers is left out of account.
 
     Sums are, in this order: of e, (e - c)^2, c^2, of what each stake proves of costs, and of what it proves of gains
     1 - c, of which (1 - c) w is the estimate, w >= 0 with a mean of w 1[y = a] of at most 1.

@@ -35,8 +35,7 @@ class Mirror:
 
     Parameters
     ----------
-    learner : registered name, or ``module:Class``, of the learner whose mirror it is; one that learns from the played
-        action
+    learner : registered name, or ``module:Class``, of the learner whose mirror it is
     options : that learner's own options
     copies : R >= 1, how many play side by side; with one, costs follow the coins of that one
     n_actions : K >= 2

@@ -53,8 +53,7 @@ PRECISE = 0.01  # the standard error, as a share of the mean, at which an estima
 def spread(noise: Noise, least: Callable[[Floats], float], draws: int | None = None) -> Spread:
     """Return an estimate by Monte Carlo; ``least(n)`` is the least total of any policy where noise n is all there is.
 
-    A draw is half the range of n(pi) over the policies: as the law is symmetric, its mean is that of max -n(pi), and it
-    is 0 where all policies are alike. ``draws`` None takes as many as the precision needs.
+    A draw is half the range of n(pi) over the policies. ``draws`` None takes as many as the precision needs.
     """
     found: list[float] = []
     error = math.inf
@@ -71,8 +70,7 @@ def spread(noise: Noise, least: Callable[[Floats], float], draws: int | None = N
 class Leaders:
     """Queries about the totals of a ``table`` with ``noise`` (n_noisy,) added; they raise OracleInexact.
 
-    One profile answers each; where policies tie, the lowest action is played. With an ``oracle`` a cheapest policy
-    answers each, two where it plays the action that becomes dearer.
+    One profile answers each; with an ``oracle`` a cheapest policy, two where it plays the action that becomes dearer.
     """
 
     def __init__(self, table: Table, oracle: ValueOracle | None = None) -> None:
@@ -106,9 +104,8 @@ STANDARD_ERRORS = 4.0  # added to the estimate of the spread in the guarantee
 class AdaptiveNoise(SavedPart):
     """The leader of ``epsilon = "adaptive"``: plays, learns, and keeps what its bound is made of.
 
-    The table of ``queries`` is empty, ``noise`` has as many coordinates as it has, ``spreads`` are two independent
-    estimates of E max over policies of -n(pi), for the rates and for the bound. ``cap`` is M, None for ceil(sqrt(K t))
-    in round t.
+    ``spreads`` are two independent estimates of E max over policies of -n(pi), for the rates and for the bound. ``cap``
+    is M, None for ceil(sqrt(K t)) in round t.
     """
 
     kept = ("_scale", "_last_scale", "_excess", "_table", "_noise")

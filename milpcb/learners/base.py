@@ -17,6 +17,8 @@ from milpcb.ledger import Ledger
 from milpcb.rng import check_seed
 from milpcb.types import Aside, Floats
 
+DUE = "learn(row, action, cost, probability)"
+
 
 class Learner(Certified, ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
@@ -59,7 +61,6 @@ class Learner(Certified, ABC):
     kept: ClassVar[tuple[str, ...] | None] = None
     _aside: int = 0  # rounds put aside
     _turn: tuple[int, list[float]] | None = None  # row and q of the round that has begun
-    _learnt: bool = False  # whether all its costs are still to be shown
 
     def __init__(
         self, oracle: Any = None, *, n_actions: int | None = None, horizon: int | None = None, seed: int = 0
@@ -129,7 +130,7 @@ class Learner(Certified, ABC):
     def act(self, row: int) -> Floats:
         """Return the probability (K,) of each action on the context ``row``; raises InputError out of turn."""
         if self._turn is not None:
-            raise InputError(f"{self._round()} is not over: call {self._due()} before the next act()")
+            raise InputError(f"{self._round()} is not over: call {DUE} before the next act()")
         m = None if self.oracle is None else self.oracle.n_contexts
         if type(row) is not int or row < 0 or (m is not None and row >= m):
             row = index("row", row, m)
@@ -149,18 +150,16 @@ class Learner(Certified, ABC):
         """
         if self._turn is None:
             raise InputError(f"{self._round()} has not begun: call act(row), then learn once")
-        if self._learnt:
-            raise InputError(f"{self._round()} was learnt already: call learn_all(row, costs) once, then act(row)")
         played_row, q = self._turn
-        if type(row) is not int or row != played_row:
-            self._check_row(row, played_row)
+        if (type(row) is not int or row != played_row) and index("row", row, None) != played_row:
+            raise InputError(f"{self._round()} was played on row {played_row}, got row {row}; learn for the same")
         if type(action) is not int or not 0 <= action < self.n_actions:
             action = index("action", action, self.n_actions)
         if type(cost) is not float or not 0.0 <= cost <= 1.0:
             cost = unit_cost(f"the cost of action {action} in round {self.played + 1}", cost)
         if type(probability) is not float or probability != q[action] or probability <= 0.0:
             probability = check_returned(f"action {action} of {self._round()}", probability, q[action])
-        turn, self._turn = self._turn, None  # an error from here on ends the round, and it counts as not played
+        self._turn = None  # an error from here on ends the round, and it counts as not played
         estimate = self._learn(played_row, action, cost, probability)
         if estimate is None:
             estimate, weight = cost / probability, 1.0 / probability
@@ -173,10 +172,7 @@ class Learner(Certified, ABC):
         begun = self._before if self.late else self.played
         self.ledger.add(played_row, action, cost, estimate, begun=begun, weight=weight)
         self.late, self.note = False, None
-        if self.full_information:
-            self._turn, self._learnt = turn, True
-        else:
-            self.played += 1
+        self.played += 1
 
     def give_up(self, *, played: bool = False) -> None:
         """Give up the round that ``act`` began: it does not count, and nothing is learnt of it.
@@ -204,26 +200,22 @@ class Learner(Certified, ABC):
         self._pay(cost)
 
     def learn_all(self, row: int, costs: Floats) -> None:
-        """Take in all K costs of a round, after ``learn``; only learners with ``full_information`` are shown them."""
+        """Take in all K costs of the round learnt last; only learners with ``full_information`` are shown them."""
         if not self.full_information:
             raise InputError(f"{type(self).__name__} learns from the played action only: call learn, not learn_all")
-        if self._turn is None or not self._learnt:
+        if self._turn is not None or not self.played:
             raise InputError(f"{self._round()}: call act(row), learn(...) and then learn_all(row, costs)")
-        played_row = self._turn[0]
-        self._check_row(row, played_row)
         shown_costs = number_array("costs", costs)
         if shown_costs.shape != (self.n_actions,):
             raise InputError(f"costs must be one per action, ({self.n_actions},), got shape {shown_costs.shape}")
         for action, cost in enumerate(shown_costs.tolist()):
-            unit_cost(f"the cost of action {action} in round {self.played + 1}", cost)
-        self._turn, self._learnt = None, False
-        self._learn_all(played_row, shown_costs)
-        self.played += 1
+            unit_cost(f"the cost of action {action} in round {self.played}", cost)
+        self._learn_all(index("row", row, None if self.oracle is None else self.oracle.n_contexts), shown_costs)
 
     def set_aside(self) -> Aside:
         """Put the round that has begun aside, for ``take_up``; raises InputError unless the learner is ``delayed``."""
         if not self.delayed:
-            raise InputError(f"{type(self).__name__} learns each round at once; call {self._due()} before the next")
+            raise InputError(f"{type(self).__name__} learns each round at once; call {DUE} before the next")
         if self._turn is None:
             raise InputError(f"{self._round()} has not begun: call act(row), then set_aside()")
         made = Aside(*self._turn, self.played, self.note)
@@ -234,7 +226,7 @@ class Learner(Certified, ABC):
     def take_up(self, aside: Aside) -> None:
         """Go on with a round that was put aside: ``learn`` is due; raises InputError in another round, or for none."""
         if self._turn is not None or not self._aside:
-            reason = "no round is aside" if self._turn is None else f"call {self._due()} first"
+            reason = "no round is aside" if self._turn is None else f"call {DUE} first"
             raise InputError(f"{type(self).__name__} cannot take up a round: {reason}")
         self._turn, self.late, self.note = (aside.row, aside.q), self.played > aside.played, aside.note
         self._before = aside.played
@@ -262,7 +254,7 @@ class Learner(Certified, ABC):
 
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
-        turn = None if self._turn is None else [*self._turn, self._learnt or None, self.late, self.note, self._before]
+        turn = None if self._turn is None else [*self._turn, self.late, self.note, self._before]
         if self.kept is None:
             kept = "set kept = (...), the names of the attributes that change from round to round"
             raise InputError(f"learner {type(self).__name__} does not name its state: {kept}")
@@ -292,17 +284,17 @@ class Learner(Certified, ABC):
         self.played, turn = whole("played", state["played"], 0), state["turn"]
         if self.horizon is not None and self.played > self.horizon:
             raise InputError(f"the state is of {self.played} rounds, more than the horizon of {self.horizon}")
-        row, q, learnt, late, self.note, before = turn or (-1, None, False, False, None, 0)
+        row, q, late, self.note, before = turn or (-1, None, False, None, 0)
         self._turn = None if q is None else (row, probabilities(np.array(q, dtype=float), self.n_actions))
-        self._learnt, self.late, self._before = bool(learnt), bool(late), whole("begun", before, 0)
+        self.late, self._before = bool(late), whole("begun", before, 0)
         self._aside = whole("aside", state["aside"], 0)
         self.ledger.restore(state["ledger"])
         self._restore(dict(state))
 
     def _end_round(self, call: str) -> int:
         """End the round that ``act`` began, and return its row."""
-        if self._turn is None or self._learnt:
-            raise InputError(f"{self._round()} has not begun, or was learnt already: {call}() comes after act(row)")
+        if self._turn is None:
+            raise InputError(f"{self._round()} has not begun: {call}() comes after act(row)")
         row, self._turn, self.late = self._turn[0], None, False
         return row
 
@@ -312,10 +304,3 @@ class Learner(Certified, ABC):
 
     def _round(self) -> str:
         return f"round {self.played + 1} of {type(self).__name__}"
-
-    def _due(self) -> str:
-        return "learn_all(row, costs)" if self._learnt else "learn(row, action, cost, probability)"
-
-    def _check_row(self, row: int, played_row: int) -> None:
-        if index("row", row, None) != played_row:
-            raise InputError(f"{self._round()} was played on row {played_row}, got row {row}; learn for the same row")

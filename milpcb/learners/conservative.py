@@ -33,11 +33,9 @@ class Conservative(Around):
       action, so that the floor goes on growing. For the n-th such round mu is min(1/2, share / n^(1/3));
     * else the baseline's action. Its cost enters both sides alike.
 
-    Until its cost is known, a round of the first kind counts as 1 on the left and 0 on the right, so rounds may be
-    learnt late, and whatever is never learnt is paid for, given up or not. Whether the learner inside was followed in a
-    mixed round is drawn given the action; else it gives the round up. It never learns from rounds of the baseline
-    alone. ``bound()`` is that of the learner inside plus what was paid in rounds in which it was not followed. There is
-    no ``guarantee()`` of regret, as nobody can know how many rounds the baseline gets.
+    Until its cost is known, a round of the first kind counts as 1 on the left and 0 on the right. Whether the learner
+    inside was followed in a mixed round is drawn given the action; else it gives the round up. ``bound()`` is that of
+    the learner inside plus what was paid in rounds in which it was not followed.
 
     Parameters
     ----------

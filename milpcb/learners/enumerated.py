@@ -122,10 +122,9 @@ class PolicyElimination(Learner):
     (constants as we know them): choose P over the survivors such that E_x[1 / ((1 - K mu_t) P(pi(x)|x) + mu_t)] <= 2K
     for each of them; play that; drop every policy whose mean estimated reward is more than 2 b_t below the best one's.
 
-    P is solved for again only when t has grown by a factor ``growth``; elimination is done every round. Between, P and
-    mu are those of round s, t < growth * s. This keeps the proof: the bound 2K on the variance holds with the mu that
-    is played, for all survivors of s and so of t; policies in play survived s, so their regret is a multiple of b_s <=
-    sqrt(growth) b_t, and exploration costs K mu_s <= sqrt(growth) K mu_t. Regret grows by sqrt(growth) at most.
+    P is solved for again only when t has grown by a factor ``growth``; between, P and mu are those of round s, t <
+    growth * s. Regret grows by sqrt(growth) at most: policies in play survived s, so their regret is a multiple of b_s
+    <= sqrt(growth) b_t, and exploration costs K mu_s <= sqrt(growth) K mu_t.
 
     Parameters
     ----------

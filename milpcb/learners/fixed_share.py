@@ -69,8 +69,8 @@ class FixedShare(Weighing):
         certificate(changes=S - 1) <= bound(changes=S - 1)
             = [R log W + (R - 1) log 1/alpha + (n - R) log 1/(1 - alpha) + log J] / eta + rho log(W J) + sum of all d.
 
-    Where nothing changes it costs more than Exp4. Trees are played by one recursion a round for all starts, other
-    classes by one query for each. What is learnt in another block than it was played in counts in full in the bound.
+    What is learnt in another block than it was played in counts in full in the bound. Trees are played by one recursion
+    a round for all starts, other classes by one query for each.
 
     Parameters
     ----------

@@ -17,10 +17,7 @@ from milpcb.types import Floats, Ints
 
 
 class FixedNoise(SavedPart):
-    """The leader of a fixed ``epsilon``: plays and learns; the arguments are those of ContextualFTPL, and checked here.
-
-    Raises InputError on settings that cannot be.
-    """
+    """The leader of a fixed ``epsilon``: plays and learns; the arguments are those of ContextualFTPL."""
 
     kept = ("_past", "_rng")
 
@@ -61,10 +58,7 @@ class FixedNoise(SavedPart):
         return proved_action(self._oracle.minimise(costs), self._oracle, row)
 
     def learn(self, row: int, action: int, cost: float, played: int) -> float:
-        """Add the estimate J c e_y, where J counts the redraws until ``action`` comes out again, and is at most M.
-
-        Returns J c: with p the probability of y, the mean of J is (1 - (1 - p)^M) / p, at most 1 / p.
-        """
+        """Add the estimate J c e_y and return J c, J the redraws until ``action`` comes out again, at most M."""
         del played
         if cost == 0:  # nothing times J needs no J
             return 0.0
@@ -87,8 +81,7 @@ class FixedNoise(SavedPart):
 def _distinct(oracle: ValueOracle, seed: int) -> Ints:
     """Return the first row of every distinct context; all rows, where some policy plays differently on equal ones.
 
-    Weights are moved from equal rows to their first one: a policy that labels them alike has total 0, and any other has
-    another total, but for a coincidence of random weights.
+    Random weights are moved from equal rows to their first one: a policy that labels them alike has the total 0.
     """
     _, first, group = np.unique(oracle.contexts, axis=0, return_index=True, return_inverse=True)
     if len(first) == oracle.n_contexts:
@@ -128,23 +121,19 @@ Place = Literal["contexts", "columns"]
 class ContextualFTPL(Learner):
     """Every round, the policy that is best on past estimates plus fresh Laplace noise.
 
-    Setting: contexts and costs are both adversarial and fixed in advance; nothing is i.i.d. Estimates: J c e_y, where J
-    counts redraws of the noise until the same action comes out again (geometric resampling, at most M redraws): a query
-    for the play and, where it cost something, one for each redraw.
+    Setting: contexts and costs are both adversarial and fixed in advance. Estimates: J c e_y, where J counts redraws of
+    the noise until the same action comes out again, at most M: a query for the play and, where it cost something, one
+    for each redraw.
 
-    A fixed ``epsilon`` is the published algorithm. Either all contexts that can occur are known (transductive, in its
-    set version: the noise is on every distinct context of the oracle), or a separator is: rows on which any two
-    distinct policies differ, and then the noise is on these alone. Guarantee (statement 13 of milpcb/theory/README.md):
-    E[regret] <= 2 eps kappa K T + (2 sqrt(d log N) + log N) / eps + K T / (e M) for noise on d contexts, where kappa =
-    1 transductively and kappa = d with a separator.
+    A fixed ``epsilon`` is the published algorithm. Noise is on all d distinct contexts, which are known (kappa = 1), or
+    on a separator of d rows, on which any two distinct policies differ (kappa = d): E[regret] <= 2 eps kappa K T + (2
+    sqrt(d log N) + log N) / eps + K T / (e M) (statement 13 of milpcb/theory/README.md). ``epsilon = "adaptive"`` (see
+    milpcb.learners.adaptive_noise) needs no horizon; ``bound()`` is what the run proves about itself, and
 
-    ``epsilon = "adaptive"`` (see milpcb.learners.adaptive_noise) needs no horizon. The noise grows with what the run
-    itself has seen, and ``bound()`` is what it proves about itself. Guarantee (statement 15):
+        E[regret] <= spread / 2 + 2 sqrt(2 S (K - 1/2) T spread) + 3 sqrt((2 K - 1) T) + (4 / 2.718) sqrt(K T) + 2
 
-        E[regret] <= spread / 2 + 2 sqrt(2 S (K - 1/2) T spread) + 3 sqrt((2 K - 1) T) + (4 / 2.718) sqrt(K T) + 2,
-
-    spread = E max over policies of minus their noise at eps = 1, estimated twice when the learner is made, each time by
-    30 to 200 pairs of cheapest policies; S = 1 with noise on contexts, else how many leaf totals a cost touches.
+    (statement 15), spread = E max over policies of minus their noise at eps = 1, estimated when the learner is made by
+    60 to 400 pairs of cheapest policies; S = 1 with noise on contexts, else how many leaf totals a cost touches.
 
     Parameters
     ----------
@@ -156,8 +145,7 @@ class ContextualFTPL(Learner):
         contexts there are
     cap : M, the most redraws of a round; None takes the square root of K T, rounded up, and with "adaptive" that of K t
         in round t
-    separator : row numbers of a separator; None for the transductive version. An oracle that lists its policies is
-        asked whether it is one; otherwise that is taken on trust, and the guarantee rests on it
+    separator : row numbers of a separator, None for all contexts; only of listed policies it is known whether it is one
     queries : "profile" plays the action where one profile is least; "argmin" that of a minimiser, which is the same but
         with probability 0. With oracle kind "milp" a profile takes K solves and a minimiser one
 

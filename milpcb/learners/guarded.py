@@ -26,12 +26,10 @@ class Guarded(Around):
 
         E[Reg_T] <= E[B(tau)] + 1 + E[G(T - tau)].
 
-    With the bound by default that is about twice the guarantee of Exp4, and 500. The certificate grows by at most the
-    costs paid, so it need not be computed before the last one, and the costs paid since, exceed B: a few looks a run.
-    Until the change no action has less of a chance than min(1/2, share / sqrt(t)) / K: where the learner inside
-    explores less, even chances are mixed in, just as much as that takes, as certificates of learners that hardly
-    explore would else exceed B by chance. Whether the learner inside was followed is drawn given the action; it learns
-    from these rounds alone, which have its own law.
+    The certificate grows by at most the costs paid, so it need not be computed before the last one, and the costs paid
+    since, exceed B. Until the change no action has less of a chance than min(1/2, share / sqrt(t)) / K: where the
+    learner inside explores less, even chances are mixed in, just as much as that takes, as its certificates would else
+    exceed B by chance. Whether it was followed is drawn given the action; it learns from these rounds alone.
 
     Parameters
     ----------

@@ -30,12 +30,9 @@ class VW(Learner):
 
     Setting: costs of one law, given context and action; no guarantee is computed. Every round is a multi-line example:
     a shared line with the features of the context that are not 0, ``|x 0:1.0 3:0.5``, and a line for each action,
-    ``|a 2``. VW's regression is linear in the features: ``-q xa`` in ``arguments`` gives each action weights of its
-    own, ``--interactions xxa`` also weights for each pair of features, which a decision tree of depth 2 needs.
-
-    q are the probabilities that VW predicts, scaled to sum to 1 as it computes with 32 bits. Its saved models do not go
-    on bit-identically under all options, so the state is the list of all rounds played, and ``restore`` learns them
-    again, in about the time that the play took.
+    ``|a 2``. VW's regression is linear in the features: ``--interactions xxa`` gives weights for each pair of them,
+    which a decision tree of depth 2 needs. Its saved models do not go on bit-identically under all options, so the
+    state is the list of all rounds played, and ``restore`` learns them again.
 
     Parameters
     ----------
@@ -123,10 +120,10 @@ class ContextualBandits(Learner):
     """A policy of contextualbandits 0.3.30 (Cortes 2018) over scikit-learn's decision trees, refitted in batches.
 
     Setting: costs of one law, given context and action; no guarantee is computed. The first ``refit`` rounds are
-    uniform. Then, and again and again, a new policy is fitted to all rounds so far, and asked for an action on every
-    context; these are played until the next one. Its classifiers take rewards of 0 and 1: a cost c is learnt as 1 with
-    probability c. The package does not return the probability of what it plays: q is 1 for its action. The estimate e =
-    c that follows has e 1[y = a] <= c_a whatever was drawn, so certificates hold (see milpcb.ledger), but are weak.
+    uniform. Then, and again and again, a new policy is fitted to all rounds so far; its action on every context is
+    played until the next one. A cost c is learnt as 1 with probability c, as classifiers take rewards of 0 and 1. The
+    package does not return the probability of what it plays: q is 1 for its action, and certificates hold, but are
+    weak, as e = c then has e 1[y = a] <= c_a whatever was drawn.
 
     Parameters
     ----------

@@ -80,14 +80,12 @@ class Slacks(NamedTuple):
     """The least slack of each inequality, in units of cost; 0 or more everywhere means that the proof holds.
 
     ``game`` : in one round, what the noise of one more future round adds to Rel, minus what q* loses against the worst
-        estimate; exploration is left out. Least over every past and context
+        estimate; exploration is left out
     ``first`` : condition (1) of admissibility (paper, section 2.1): Rel before a round, minus the largest expectation,
         over the costs of that round, of the cost paid plus Rel after it
-    ``second`` : condition (2): the expectation of Rel after the last round plus the least total cost of any policy,
-        least over every sequence of contexts and costs
+    ``second`` : condition (2): the expectation of Rel after the last round plus the least total cost of any policy
     ``bias`` : minus the largest difference between the expectation of an estimate and the cost that it estimates
-    ``regret`` : Rel before the first round, minus the largest expected regret of any costs of 0 and 1 that are chosen
-        in advance by round and context
+    ``regret`` : Rel before the first round, minus the largest expected regret of any oblivious costs of 0 and 1
     """
 
     game: Fraction

@@ -210,24 +210,6 @@ def test_regret_is_far_below_uniform_play() -> None:
     assert sum(0.4 * (1 - q[best[row]]) for row, *_, q in played) < 0.5 * 8192 * 0.4 * 2 / 3
 
 
-def test_guarantee_is_the_theorem_and_says_nothing() -> None:
-    """The number of the paper by hand, plus delta T; above T at 10^6 rounds; none for another psi."""
-    T, K, N, delta = 10**6, 3, len(LABELINGS), 0.05
-    learner = learner_on(horizon=T)
-
-    def d(t: float) -> float:
-        return float(np.log(16 * t**2 * N / delta))
-
-    m0 = next(m for m in range(1, 99) if d(2**m) / 2**m <= 1 / (4 * K))
-    constant = 4 * 100 + 4 * np.sqrt(2) * 95.1
-    bound = constant * (4 * K * d(2 ** (m0 - 1)) + np.sqrt(8 * K * d(2**20) * 2**20)) + np.sqrt(
-        8 * T * np.log(2 / delta)
-    )
-    assert learner.guarantee() == pytest.approx(bound + delta * T)
-    assert bound > T
-    assert learner_on(psi=1.0).guarantee() == np.inf
-
-
 # --------------------------------------------------------------------------- RandomizedUCB
 
 LISTED = np.unique(np.random.default_rng(7).integers(0, 3, (12, 6)), axis=0)
