@@ -33,11 +33,6 @@ def by_definition(truth: Floats, costs: Floats, row: int, depth: int, add: Calla
     return np.asarray(add(ways))
 
 
-def added(ways: Any) -> Floats:
-    """Return -log of the summed exp(-way)."""
-    return np.asarray(-np.logaddexp.reduce(-np.asarray(ways)))
-
-
 def least(ways: Any) -> Floats:
     """Return the least of the ways."""
     return np.asarray(np.min(ways, axis=0))
@@ -57,33 +52,6 @@ def drawn(rng: np.random.Generator, shape: tuple[int, int], kind: str) -> Floats
         return rng.normal(size=shape)
     low, high = {"ties": (0, 2), "all the same": (1, 2)}.get(kind, (-99, 99))
     return rng.integers(low, high, shape) * (2.0**30 if kind == "large" else 1.0)
-
-
-@pytest.mark.parametrize("kind", ["whole", "ties", "real"])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_answers_are_those_of_the_definition(shape: tuple[int, int, int, int], kind: str) -> None:
-    """Value, profile and the total of the tree are exact for whole costs, and to rounding for real ones."""
-    search, literals, rng = opened(shape)
-    costs = drawn(rng, (len(literals.contexts), shape[2]), kind)
-    error = 1e-12 * np.abs(costs).sum() if kind == "real" else 0.0
-    for row in (0, len(costs) - 1):
-        profile = by_definition(literals.truth, costs, row, shape[3], least)
-        assert search.profile(costs, row) == pytest.approx(profile, abs=error, rel=0.0)
-    assert search.value(costs) == pytest.approx(profile.min(), abs=error, rel=0.0)
-    value, tree = search.minimise(costs)
-    assert value == pytest.approx(profile.min(), abs=error, rel=0.0)
-    played = costs[np.arange(len(costs)), tree.predict(literals.contexts)].sum()
-    assert played == pytest.approx(value, abs=error, rel=0.0)
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_weights_count_every_derivation(shape: tuple[int, int, int, int]) -> None:
-    """Summed weights have tests that come twice on a path as well, to 1e-12, with costs of any size."""
-    search, literals, rng = opened(shape)
-    for scale in (0.1, 3.0, 1e4):
-        costs = scale * drawn(rng, (len(literals.contexts), shape[2]), "real")
-        summed = -by_definition(literals.truth, 0.3 * costs, 0, shape[3], added)
-        assert search.log_weights(costs, 0, 0.3) == pytest.approx(summed, rel=1e-12, abs=1e-11)
 
 
 def first_tree(literals: Literals, costs: Floats, depth: int) -> Node:
