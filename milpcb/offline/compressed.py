@@ -24,7 +24,7 @@ from scipy.stats import norm
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics
-from milpcb.offline.evaluation import Evaluation, over_best
+from milpcb.offline.evaluation import Evaluation, LeafValue, over_best
 from milpcb.offline.intervals import UNKNOWN, IntervalEstimate
 from milpcb.offline.overlap import NAME, sentence
 from milpcb.offline.reference import Lotteries, Reference
@@ -180,28 +180,37 @@ def evaluate_sums(
 
     ``played`` and ``part`` (m,) are its action and the number of its part in every context.
     """
-    K, best = len(found.counts), found.best_action
-    once, at_once = (float(norm.ppf(1 - (1 - level) / 2 / times)) for times in (1, K))
+    best, names = found.best_action, found.diagnostics.actions
+    once, at_once = (float(norm.ppf(1 - (1 - level) / 2 / times)) for times in (1, len(names)))
     gains = {k: found.gain(played, k) for k in np.flatnonzero(found.known).tolist()}
     over, together = ({k: at_level(gain, far) for k, gain in gains.items()} for far in (once, at_once))
-    answers: dict[Any, IntervalEstimate] = {
-        "value": at_level(found.value(played), once),
-        "logged": at_level((found.outcome[0], found.outcome[1] / found.n**0.5), once),
-        "over logged": UNKNOWN,
-        "gain": over_best(over[best], over, together) if over else UNKNOWN,
+    constants = {
+        name: at_level(found.value(np.full(len(played), k)), once) if k in over else UNKNOWN
+        for k, name in enumerate(names)
     }
-    for k in range(K):
-        answers["over", k] = over.get(k, UNKNOWN)
-        answers["constant", k] = at_level(found.value(np.full(len(played), k)), once) if k in over else UNKNOWN
-    answers["reference"], leaves = answers["constant", best], []
+    leaves = []
     for number in np.unique(part).tolist():
         here = part == number
         if (size := found.sizes[here].sum()) > 0.5:
-            leaves.append((number, int(played[here][0]), float(size / found.n)))
-            answers["part", number] = at_level(found.value(played, here), once)
-            answers["over in part", number] = at_level(found.gain(played, best, here), once)
-    how = {"interval": "normal", "level": level, "maximise": found.maximise, "in_sample": in_sample}
-    return Evaluation.of(answers, found.diagnostics.actions, best, leaves, reference=found.reference, **how)
+            action, share = int(played[here][0]), float(size / found.n)
+            both = (at_level(each, once) for each in (found.value(played, here), found.gain(played, best, here)))
+            leaves.append(LeafValue(number, action, names[action], share, *both))
+    return Evaluation(
+        value=at_level(found.value(played), once),
+        constants=constants,
+        best_constant=names[best],
+        reference=found.reference,
+        reference_value=constants[names[best]],
+        gain_over={name: over.get(k, UNKNOWN) for k, name in enumerate(names)},
+        gain=over_best(over[best], over, together) if over else UNKNOWN,
+        logged=at_level((found.outcome[0], found.outcome[1] / found.n**0.5), once),
+        gain_over_logged=UNKNOWN,
+        leaves=tuple(leaves),
+        interval="normal",
+        level=level,
+        maximise=found.maximise,
+        in_sample=in_sample,
+    )
 
 
 FAR = 1e-6  # of the size of outcomes: where all differences are less, sums of squares do not hold them

@@ -16,7 +16,7 @@ import numpy as np
 from milpcb.core.checks import ROUNDING
 from milpcb.core.decimals import fixed
 from milpcb.errors import LogWarning
-from milpcb.offline.intervals import Mean, estimates
+from milpcb.offline.intervals import mean_of
 from milpcb.offline.log import Log
 from milpcb.types import Bools, Floats, Ints
 
@@ -165,17 +165,15 @@ def diagnose(
     ``propensity`` (n, K) is NaN where it is not known or does not matter, ``inverse`` (n, K) is 1 / propensity where an
     action was taken, clipped, and 0 elsewhere; ``there`` (n, K) is where the log has rows of an action.
     """
-    columns = {k: Mean(inverse[:, k], weight * there[:, k]) for k in range(len(log.actions))}
-    fits = estimates(columns, 0.95, log.group)
-    calibration = np.array([fit.value for fit in fits.values()])
+    fits = [mean_of(inverse[:, k], weight * there[:, k], 0.95, log.group) for k in range(len(log.actions))]
     weighted, constants = weight[:, None] * inverse, weight @ table / weight.sum()
     events, value_events = _events(log.members, weight[:, None] * (table - constants))
     return Diagnostics(
         actions=log.actions,
         least_propensity=np.nanmin(propensity, axis=0),
         effective_size=weighted.sum(axis=0) ** 2 / (weighted**2).sum(axis=0),
-        calibration=calibration,
-        calibration_error=np.array([fit.standard_error for fit in fits.values()]),
+        calibration=np.array([fit.value for fit in fits]),
+        calibration_error=np.array([fit.standard_error for fit in fits]),
         events=events,
         value_events=value_events,
         rows=len(np.unique(log.members)),

@@ -25,8 +25,8 @@ from scipy.stats import norm
 from milpcb.core.checks import choice, flag, real
 from milpcb.data.actions import played
 from milpcb.errors import InputError
-from milpcb.offline.evaluation import Evaluation, over_best
-from milpcb.offline.intervals import UNKNOWN, IntervalEstimate, Mean, estimates
+from milpcb.offline.evaluation import Evaluation, LeafValue, over_best
+from milpcb.offline.intervals import UNKNOWN, IntervalEstimate, mean_of
 from milpcb.offline.log import Log, chances
 from milpcb.offline.overlap import counted, in_parts, rows_of_actions
 from milpcb.offline.reference import Reference, best_reference, matching
@@ -76,25 +76,47 @@ def evaluate(
     made = adapted(scores, assigned.astype(np.int64)) if kind == ADAPTIVE else scores
     inside = {part: parts == part for part in np.unique(parts[made.weight > 0]).tolist() if part >= 0}
     other = best_reference(made) if reference is None else matching(reference, made)
-    group, own = scores.log.group, _got(made.table, assigned)
-    known = _known(scores, assigned, parts)
-    found = estimates(_means(made, own, inside, other, known), share, group)
-    if kind == ADAPTIVE:
-        value = adaptive_value(made, assigned.astype(np.int64), share)
-        found["value"] = value if known[0].all() else UNKNOWN
-        # what was done changed as the learner learnt: all rows count alike there
-        plain = _means(replace(made, weight=scores.weight), own, {}, other, known)
-        found |= estimates({name: plain[name] for name in ("logged", "over logged")}, share)
-    if known[0].all():
+    own, alike, logged = _got(made.table, assigned), other.played(made.table), scores.logged
+    seen, seen_in_part, constants = _known(scores, assigned, parts)
+    every = bool(seen.all())
+
+    def mean(numbers: Floats, known: bool = True, here: Any = 1.0, sure: float = share) -> IntervalEstimate:
+        return mean_of(numbers, made.weight * here, sure, scores.log.group) if known else UNKNOWN
+
+    def leaf(part: int, here: Bools) -> LeafValue:
+        action, shown = int(assigned[here][0]), bool(seen_in_part[here].all())
+        size = float(scores.weight[here].sum() / scores.weight.sum())
+        gain = mean(made.sign * (own - alike), shown, here)
+        return LeafValue(part, action, names[action], size, mean(own, shown, here), gain)
+
+    gain = mean(made.sign * (own - alike), every)
+    if every:
         lotteries = [other.lottery] if other.candidates is None else other.candidates
-        mixed = enumerate(other.ways.mixed(lottery, made.table) for lottery in lotteries)
-        rivals = {number: Mean(made.sign * (own - got), made.weight) for number, got in mixed}
-        both = [estimates(rivals, 1 - (1 - share) / times, group) for times in (1, len(rivals))]
-        found["gain"] = over_best(found["gain"], *both)
-    weight = scores.weight
-    leaves = [(part, int(assigned[x][0]), float(weight[x].sum() / weight.sum())) for part, x in inside.items()]
-    how = {"interval": kind, "level": share, "maximise": scores.maximise, "in_sample": flag("in_sample", in_sample)}
-    return Evaluation.of(found, names, made.best_action, leaves, reference=other, **how)
+        rivals = [made.sign * (own - other.ways.mixed(lottery, made.table)) for lottery in lotteries]
+        levels = share, 1 - (1 - share) / len(rivals)
+        gain = over_best(gain, *({i: mean(each, sure=sure) for i, each in enumerate(rivals)} for sure in levels))
+    value = mean(own, every)
+    if kind == ADAPTIVE and every:
+        value = adaptive_value(made, assigned.astype(np.int64), share)
+    return Evaluation(
+        value=value,
+        constants={name: mean(made.table[:, k], constants[k]) for k, name in enumerate(names)},
+        best_constant=names[made.best_action],
+        reference=other,
+        reference_value=mean(alike),
+        gain_over={
+            name: mean(made.sign * (own - made.table[:, k]), constants[k] and every) for k, name in enumerate(names)
+        },
+        gain=gain,
+        # what was done changed as the learner learnt: all rows count alike there
+        logged=scores.mean(logged, share),
+        gain_over_logged=scores.mean(made.sign * (own - logged), share) if every else UNKNOWN,
+        leaves=tuple(leaf(part, here) for part, here in inside.items()),
+        interval=kind,
+        level=share,
+        maximise=scores.maximise,
+        in_sample=flag("in_sample", in_sample),
+    )
 
 
 def _is_drawn(policy: Any) -> bool:
@@ -133,33 +155,6 @@ def _known(scores: Scores, assigned: Ints | Floats, parts: Ints) -> tuple[Bools,
     by_rows = rows_of_actions(scores.log, counted(scores.log, scores.weight))
     empty, lacking = in_parts(column, np.where(parts < 0, column, parts), *by_rows)
     return seen & ~lacking, seen & ~lacking & ~empty, constants
-
-
-def _means(
-    scores: Scores,
-    own: Floats,
-    inside: Mapping[int, Bools],
-    reference: Reference,
-    known: tuple[Bools, Bools, Bools],
-) -> dict[Any, Mean]:
-    """Return every mean of an evaluation by its name; ``inside`` has the rows of each part, ``own`` (n,) the scores."""
-    table, weight, sign = scores.table, scores.weight, scores.sign
-    other, every = reference.played(table), bool(known[0].all())
-    means: dict[Any, Mean] = {
-        "value": Mean(own, weight, every),
-        "logged": Mean(scores.logged, weight),
-        "over logged": Mean(sign * (own - scores.logged), weight, every),
-        "reference": Mean(other, weight),
-        "gain": Mean(sign * (own - other), weight, every),
-    }
-    for k, constant in enumerate(known[2].tolist()):
-        means["constant", k] = Mean(table[:, k], weight, constant)
-        means["over", k] = Mean(sign * (own - table[:, k]), weight, constant and every)
-    for part, here in inside.items():
-        shown = bool(known[1][here].all())
-        means["part", part] = Mean(own, weight * here, shown)
-        means["over in part", part] = Mean(sign * (own - other), weight * here, shown)
-    return means
 
 
 FORGETS = 20  # rows that "lately" is: from 5 to 100 make little difference

@@ -61,30 +61,6 @@ class Evaluation:
     maximise: bool
     in_sample: bool = False
 
-    @classmethod
-    def of(
-        cls, found: Mapping[Any, IntervalEstimate], names: tuple[str, ...], best: int, parts: Any, **how: Any
-    ) -> Evaluation:
-        """Return the estimates that were ``found``, for the K ``names`` of actions, of which one is ``best``.
-
-        ``parts`` are of each part of the policy its number, its action and its share; ``how`` are further fields.
-        """
-        return cls(
-            value=found["value"],
-            constants={name: found["constant", k] for k, name in enumerate(names)},
-            best_constant=names[best],
-            reference_value=found["reference"],
-            gain_over={name: found["over", k] for k, name in enumerate(names)},
-            gain=found["gain"],
-            logged=found["logged"],
-            gain_over_logged=found["over logged"],
-            leaves=tuple(
-                LeafValue(part, action, names[action], share, found["part", part], found["over in part", part])
-                for part, action, share in parts
-            ),
-            **how,
-        )
-
     def words(self) -> list[str]:
         """Return the findings, a sentence each."""
         level, other = percent(self.level), self.reference.name

@@ -33,7 +33,7 @@ from milpcb.data.schema import read_columns
 from milpcb.errors import InputError
 from milpcb.offline.band import Process
 from milpcb.offline.diagnostics import EVENTS
-from milpcb.offline.intervals import Mean, estimates
+from milpcb.offline.intervals import mean_of
 from milpcb.offline.question import Question, scores_on
 from milpcb.offline.reference import Reference, matching
 from milpcb.offline.scores import Scores, check_scores
@@ -172,12 +172,12 @@ class NoWorseThan:
         ways, scores = reference.ways, self.outcome.by(reference.actions)
         difference = scores.gains - self.base()[:, None]
         playable = [(s, k) for s, k in np.argwhere(ways.playable).tolist() if difference[ways.stratum == s, k].any()]
-        means = {(s, k): Mean(difference[:, k] * (ways.stratum == s), scores.weight) for s, k in playable}
-        if not means or not self.enough_events:
+        if not playable or not self.enough_events:
             return self.margin >= 0 and self.enough_events
-        level = 1 - 2 * (1 - self.confidence) / len(means)
-        ends = estimates(means, level, scores.log.group)
-        lower = sum(reference.lottery[s, k] * end.lower for (s, k), end in ends.items())
+        level, lower = 1 - 2 * (1 - self.confidence) / len(playable), 0.0
+        for s, k in playable:
+            mean = mean_of(difference[:, k] * (ways.stratum == s), scores.weight, level, scores.log.group)
+            lower += reference.lottery[s, k] * mean.lower
         return bool(lower >= -self.margin)
 
     def check_rows(self, n: int) -> None:

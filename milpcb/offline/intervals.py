@@ -5,9 +5,7 @@ numbers have the same mean, and their spread is that of the ratio. Where rows be
 independent, the G numbers of the groups stand in their place: V + G / n times the sum of the deviations in a group.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import norm
@@ -42,43 +40,16 @@ class IntervalEstimate:
 UNKNOWN = IntervalEstimate(np.nan, np.nan, np.nan, np.nan)
 
 
-@dataclass(frozen=True)
-class Mean:
-    """A weighted mean that is wanted: of ``values`` (n,), with ``weight`` (n,)."""
-
-    values: Floats
-    weight: Floats
-    known: bool = True  # whether the rows show it
-
-    def numbers(self) -> Floats:
-        """Return numbers (n,) whose plain mean is this one, with its spread."""
-        mean = self.weight @ self.values / self.weight.sum()
-        return np.asarray(mean + self.weight * (self.values - mean) * (len(self.values) / self.weight.sum()))
-
-
-def estimates(means: Mapping[Any, Mean], level: float, group: Ints | None = None) -> dict[Any, IntervalEstimate]:
-    """Return every mean with the interval estimate -+ quantile * standard error; ``group`` (n,) as in a Log."""
-    members = None if group is None else np.unique(group, return_inverse=True)[1]
-    numbers = np.column_stack([_grouped(mean.numbers(), members) for mean in means.values()])
-    centre, error = numbers.mean(axis=0), standard_errors(numbers)
-    reach = norm.ppf((1 + level) / 2) * error
-    columns = np.column_stack([centre, error, centre - reach, centre + reach]).tolist()
-    found = zip(means.items(), columns, strict=True)
-    return {name: IntervalEstimate(*column) if mean.known else UNKNOWN for (name, mean), column in found}
-
-
-def _grouped(numbers: Floats, members: Ints | None) -> Floats:
-    """Return numbers (G,) of groups with the mean of ``numbers`` (n,) and the spread of a mean over groups."""
-    if members is None:
-        return numbers
-    mean = numbers.mean()
-    sums = np.bincount(members, numbers - mean)
-    return np.asarray(mean + sums * (len(sums) / len(numbers)))
-
-
-def standard_errors(numbers: Floats) -> Floats:
-    """Return the standard error (q,) of the mean of each column (n, q)."""
-    return np.asarray(numbers.std(axis=0, ddof=1) / np.sqrt(len(numbers)))
+def mean_of(values: Floats, weight: Floats, level: float, group: Ints | None = None) -> IntervalEstimate:
+    """Return the mean of ``values`` (n,) by ``weight`` (n,) with a normal interval; ``group`` (n,) as in a Log."""
+    mean, whole = weight @ values / weight.sum(), weight.sum()
+    numbers = mean + weight * (values - mean) * (len(values) / whole)
+    if group is not None:
+        sums = np.bincount(np.unique(group, return_inverse=True)[1], numbers - mean)
+        numbers = mean + sums * (len(sums) / len(numbers))
+    error = float(numbers.std(ddof=1) / np.sqrt(len(numbers)))
+    reach = float(norm.ppf((1 + level) / 2)) * error
+    return IntervalEstimate(float(mean), error, float(mean) - reach, float(mean) + reach)
 
 
 def drawn_again(rng: np.random.Generator, members: Ints) -> Floats:

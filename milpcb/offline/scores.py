@@ -23,7 +23,7 @@ from milpcb.data.actions import by_action, matched, place
 from milpcb.errors import InputError
 from milpcb.offline import overlap as overlaps
 from milpcb.offline.diagnostics import Diagnostics, diagnose
-from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
+from milpcb.offline.intervals import IntervalEstimate, mean_of
 from milpcb.offline.log import Log, check_log
 from milpcb.offline.nuisances import OUTCOME, PROPENSITY, Progress, cross_fitted, stratified_folds
 from milpcb.types import Bools, Floats, Ints
@@ -100,7 +100,7 @@ class Scores:
 
     def mean(self, numbers: Floats, level: float = 0.95) -> IntervalEstimate:
         """Return the weighted mean of ``numbers`` (n,) of the rows, with a normal interval."""
-        return estimates({0: Mean(numbers, self.weight)}, level, self.log.group)[0]
+        return mean_of(numbers, self.weight, level, self.log.group)
 
     def columns(self, actions: Sequence[str]) -> Ints:
         """Return the columns (K,) of the table that belong to ``actions``, by name; raises InputError."""
