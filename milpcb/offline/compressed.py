@@ -3,9 +3,8 @@
 Policies of tests of at most ``order`` columns at a time have equal values on two logs whose sums by cell are equal (see
 milpcb.offline.sufficient_statistics). So they are searched on a log of few contexts with the same sums: every bin of up
 to ``order`` columns, the others being in their first bin. For d columns of b bins and pairs these are d (d - 1) / 2
-(b - 1)^2 + d (b - 1) + 1 contexts: 3 736 for 10 columns of 10 bins. The count of a context follows from the sums by
-inclusion and exclusion, and may be below 0; sums over the contexts that a part of a policy covers are those over its
-rows.
+(b - 1)^2 + d (b - 1) + 1 contexts: 3 736 for 10 columns of 10 bins. The count of a context follows by inclusion and
+exclusion, and may be below 0; sums over the contexts that a part of a policy covers are those over its rows.
 
 A score is base(k) + residual(k), base being the same in all rows: the self-normalised mean of the action (0 for "ips"
 and "dr") and its treatment cost. So sums of scores and of their products follow from those of the residuals.
@@ -37,7 +36,7 @@ class EntryRanges(NamedTuple):
 
     With outcomes in [y0, y1], regressions in [m0, m1] and propensities of at least e, a score m + 1[a = k] (y - m) / e
     is between y0 / e - m1 (1 / e - 1) and y1 / e - m0 (1 / e - 1), or between m0 and m1. Of two scores of a row one at
-    most is not its regression.
+    most is not its regression. With e = 0 there is no bound.
     """
 
     entry: float
@@ -45,10 +44,7 @@ class EntryRanges(NamedTuple):
 
     @classmethod
     def between(cls, outcomes: tuple[float, float], known: tuple[float, float], least: float) -> EntryRanges:
-        """Return the ranges, given the ends of the outcomes, of the regressions, and the ``least`` propensity above 0.
-
-        With a least propensity of 0, as an action may have where it is never taken, there is no bound.
-        """
+        """Return the ranges by the ends of the outcomes, of the regressions, and the ``least`` propensity."""
         (y0, y1), (m0, m1) = outcomes, known
         low, high = -np.inf, np.inf
         if least > 0:
@@ -57,7 +53,7 @@ class EntryRanges(NamedTuple):
 
 
 def compressed_contexts(grid: Grid, cells: Floats) -> tuple[Ints, Floats]:
-    """Return the bins (m, d) of contexts that stand for rows with these sums by cell, and the sums (m, ...) of each.
+    """Return the bins (m, d) of contexts with these sums by cell, and the sums (m, ...) of each.
 
     Of the sums, ``cells`` (cells, ...), the first is the number of rows.
     """
@@ -176,10 +172,7 @@ def at_level(estimate: tuple[float, float], quantile: float, beyond: float = 0.0
 def evaluate_sums(
     found: CompressedLog, played: Ints, part: Ints, level: float, *, in_sample: bool = False
 ) -> Evaluation:
-    """Return the value of a policy as milpcb.offline.evaluate does, without the gain over what was done.
-
-    ``played`` and ``part`` (m,) are its action and the number of its part in every context.
-    """
+    """Return the value of a policy with the actions ``played`` (m,) and parts (m,), without the gain over the log's."""
     best, names = found.best_action, found.diagnostics.actions
     once, at_once = (float(norm.ppf(1 - (1 - level) / 2 / times)) for times in (1, len(names)))
     gains = {k: found.gain(played, k) for k in np.flatnonzero(found.known).tolist()}
@@ -227,7 +220,7 @@ def compress(
     min_propensity: float,
     parts: Sequence[tuple[int, str]] = (),
 ) -> CompressedLog:
-    """Return the contexts that stand for the rows of a log, with their scores.
+    """Return the contexts that stand for the rows of a log, with their scores; raises InputError.
 
     Parameters
     ----------
@@ -236,9 +229,6 @@ def compress(
     min_propensity : that propensities were raised to
     parts : in which no rows of some action were found, its number and who is in it
 
-    Raises
-    ------
-    InputError : there are no rows, or none with some action; outcomes that differ by next to nothing beside their size
     """
     least, most = stats.outcome_range
     if 0 < most - least < FAR * max(abs(least), abs(most)):

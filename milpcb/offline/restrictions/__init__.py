@@ -1,9 +1,4 @@
-"""Restrictions of a policy and their prices: to forbid a feature, to ask another question first, to treat groups alike.
-
-The price of a restriction is the least total cost of the policies that keep it, less that of the whole class. Each
-class of such policies is the class again with fewer columns, other options or a further side constraint, so a price is
-one exact query (two for every cut, for the first question of a tree), asked of the oracles that are there.
-"""
+"""Restrictions of a policy and their prices: what it costs to forbid a feature, or to treat groups alike."""
 
 from milpcb.offline.question import Question
 from milpcb.offline.restrictions.monotone import InOrder, Monotone

@@ -25,9 +25,8 @@ from milpcb.types import Floats
 class Price:
     """Price of a restriction, which is called ``name``, in the unit of the costs.
 
-    ``price`` is the least total cost of the policies that keep it, less that of the class; ``best`` is one of these
-    policies with its total cost. Where there is none they are infinite and None. The price of means in the population
-    lies between ``lower`` and ``upper``, by the band; they are NaN where there is no band.
+    ``best`` is the best policy that keeps it, with its total cost; where there is none it is None, and the ``price``
+    infinite. The price in the population lies between ``lower`` and ``upper``, NaN where there is no band.
     """
 
     name: str
@@ -45,7 +44,7 @@ def prices(
     band: GainBand | None = None,
     progress: Progress | None = None,
 ) -> list[Price]:
-    """Return the price of each restriction by itself.
+    """Return the price of each restriction by itself: the least total cost under it, less that of the whole class.
 
     Parameters
     ----------
@@ -55,10 +54,6 @@ def prices(
     band : of a log, see ``gain_band``: prices get its ends, which hold for all restrictions at once. Costs are then
         those of its scores per row, ``scores.costs / scores.weight.sum()``
     progress : called as ``progress(done, total)`` after each price
-
-    Raises
-    ------
-    InputError (a restriction that the class has no price for), OracleInexact
 
     """
     check_question(question)
@@ -86,9 +81,8 @@ def prices(
 class GainBand:
     """A band for the gains of all policies of a class at once, in the unit of the outcome per row.
 
-    Of the ``floors``, two tables of costs (n, K), a policy gains at least the first total, negative, less the
-    ``reach``, and at most the second total, negative, and a third more than the reach. The greatest lower end of all
-    policies of the class is ``lower``, the greatest upper end ``upper``.
+    With the totals a and b of the ``floors``, two tables of costs (n, K), a policy gains from -a - reach to
+    -b + reach / UPPER. The greatest lower end of the class is ``lower``, the greatest upper end ``upper``.
     """
 
     reach: float
@@ -103,10 +97,7 @@ class GainBand:
 
     @property
     def slack(self) -> float:
-        """By how much the total of the second floor may be above the least one of a policy not shown to be worse.
-
-        Such a policy's upper end is not below the greatest lower end of the class. One that is, is worse than the best.
-        """
+        """How far above its least total the second floor may be, for a policy not shown to be worse than the best."""
         return max(0.0, self.upper - self.lower)
 
 
@@ -124,7 +115,7 @@ def gain_band(
 
     Parameters
     ----------
-    question, scores, reference : the class on the n rows of the log, what is gained, and over what
+    question, scores, reference : the class on the n rows of the log, what is gained, and over which lottery
     level : how often all ends hold
     draws : searches on resamples, two queries each
     seed : of the resamples
@@ -152,11 +143,11 @@ class FrontPoint:
 def pareto(
     question: Question, costs_a: Any, costs_b: Any, *, most: int = 1000, progress: Progress | None = None
 ) -> list[FrontPoint]:
-    """Return the corners of the front of two outcomes: all totals that are the least for some weighting of the two.
+    """Return the corners of the front of two outcomes, by increasing ``a``: the least totals for all weightings.
 
     They come from least weighted sums (Aneja and Nair 1979). Any further point of the front lies above the line through
-    two neighbours, and below both in one outcome; ``Under`` with a limit on one outcome finds it. Totals that differ by
-    less than 1e-7 of the largest possible one count as equal.
+    two neighbours; ``Under`` with a limit on one outcome finds it. Totals that differ by less than 1e-7 of the largest
+    possible one count as equal.
 
     Parameters
     ----------
@@ -164,11 +155,6 @@ def pareto(
     costs_a, costs_b : (n, K), smaller is better; columns of data frames are matched by name, as in ``prices``
     most : points; where there are more, an InputError
     progress : called as ``progress(done, done + 1)`` with the number of points so far
-
-    Returns
-    -------
-    list of FrontPoint
-        By increasing ``a``, so by decreasing ``b``.
 
     """
     check_question(question)
