@@ -99,8 +99,8 @@ def _asked(given: dict[str, Any], source: Source, limits: tuple[Any, ...] = ()) 
 
 def _read(log: Path, given: dict[str, Any]) -> tuple[Source, tuple[Any, ...]]:
     """Return the log and the limits on other outcomes, whose columns no policy may read."""
-    from milpcb.logs.curves import front_of
     from milpcb.logs.limits import column_of, limit_of
+    from milpcb.logs.questions import front_of
 
     aside = {column_of(text): None for text in given["no_worse"]}
     aside.pop(given["reward"] or given["cost"], None)  # which is no feature anyway

@@ -32,7 +32,7 @@ class Asked:
     holdout: float = 0.0  # share (0..1) of the rows that are kept aside, and that nothing is learnt from
     seed: int = 0  # of everything that is drawn
     limits: tuple[Limit, ...] = ()  # on other outcomes, which the rule keeps with the confidence ``level``
-    restrictions: tuple[str, ...] = ()  # strings whose prices are asked for, see milpcb.logs.what_if
+    restrictions: tuple[str, ...] = ()  # strings whose prices are asked for, see milpcb.logs.questions
     front: str = ""  # a second outcome, and which way is better; "" for none
     unit: str = ""  # what outcomes are in, such as "$"; "" for no word
     sensitive: tuple[str, ...] = ()  # columns that the first sheet names, read by the rule or not

@@ -21,14 +21,13 @@ from milpcb.core.decimals import fixed, percent
 from milpcb.errors import InputError
 from milpcb.estimators.layout import MODEL_ROWS, Layout, RowCounter
 from milpcb.estimators.sample import Sample
-from milpcb.logs.curves import budget_section, front_section
 from milpcb.logs.files import LogFiles, named_columns, sampled
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.limits import FEWEST, what_is_kept
 from milpcb.logs.origin import as_logged
+from milpcb.logs.questions import budget_section, front_section, near_section, of_numbers, what_if
 from milpcb.logs.sections import PageSection, Unit
 from milpcb.logs.source import Columns, ScoredRows, Source, make_source
-from milpcb.logs.what_if import near_section, of_numbers, what_if
 from milpcb.offline import Evaluation, Stability, State, best_reference, evaluate, inference, kept_aside, stability
 from milpcb.offline.band import Progress
 from milpcb.offline.compressed import CompressedLog, at_level, evaluate_sums

@@ -12,19 +12,14 @@ from milpcb.experiments.results.report import fill
 from milpcb.logs import words
 from milpcb.logs.findings import Findings
 from milpcb.logs.limits import Kept
+from milpcb.logs.questions import price_section
 from milpcb.logs.rule import card_section, colophon, columns_on_sheet, parts_section, rule_section
 from milpcb.logs.sections import PageSection, PageTable, Unit, there
-from milpcb.logs.what_if import price_section
 from milpcb.logs.words import alike
 from milpcb.offline import IntervalEstimate, State
 
 NAMED = 8  # actions in the subtitle
 ALL = 10_000  # rows of a table of which none is folded away
-USE = (
-    "Show it first to those who know the people it decides about. Is every column that it reads known before the "
-    "decision? Then try it on a later log: milpcb evaluate takes policy.json, which is beside this page, as SQL and "
-    "Python are."
-)
 BOTH = (
     "Both claims allow for the choice of the rule among all of its class. The range is that of the gain over treating "
     "all alike, and p is the probability of so large a gain if no rule of the class gained anything."
@@ -46,7 +41,6 @@ def page(found: Findings, command: str, digest: str | None = None) -> str:
     rule = card_section(found, heading) or rule_section(found, heading)
     gain, drawn = words.gain(found), bars(found.unit, first(worth_lines(found)), found.questions.level)
     worth = PageSection("What it is worth", [gain] if gain else [], bars=drawn)
-    use = PageSection(f"If you want to use it{'' if shown else ' all the same'}", [USE])
     verdict = words.verdict(found)
     return fill(
         "learned.html.jinja",
@@ -62,7 +56,7 @@ def page(found: Findings, command: str, digest: str | None = None) -> str:
         first=[rule, worth] if shown else [worth],
         sheet=[asked_section(found), columns_on_sheet(found), *([] if shown else [rule])],
         colophon=colophon(found, command, digest),
-        rest=there([parts_section(found), use, *evidence(found), statistician(found)]),
+        rest=there([parts_section(found), *evidence(found), statistician(found)]),
     )
 
 
@@ -97,7 +91,7 @@ def statistician(found: Findings) -> PageSection:
     """Return every value, how claims are made, and how far the log can be trusted."""
     claims = claims_table(found)
     folds = [
-        PageSection("every value, with its interval", tables=[worth_table(found)], notes=[words.optimism(found)]),
+        PageSection("every value, with its interval", tables=[worth_table(found)]),
         PageSection(
             "claims, and how they are made",
             words.sentences(found),

@@ -9,8 +9,8 @@ from milpcb.experiments.results.figures.drawing import MEDIUM, Drawing, finish, 
 from milpcb.experiments.results.report import picture
 from milpcb.logs.features import is_whole
 from milpcb.logs.findings import Findings
+from milpcb.logs.questions import columns_read
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, rule_text
-from milpcb.logs.what_if import columns_read
 from milpcb.offline import IntervalEstimate, State
 
 TITLE = 0.4  # inches above a drawing

@@ -155,15 +155,6 @@ def checks(found: Findings) -> list[str]:
     return [*found.source.warnings, *own, *second]
 
 
-def optimism(found: Findings) -> str:
-    """Return why the values on the rows of the fit are too good."""
-    return (
-        f"Mean {'reward' if found.unit.maximise else 'cost'} by the scores. The rule was chosen because it looks best "
-        "on the rows that it was learnt from, so its own value there looks better than it is; its interval holds for "
-        "all rules of its class at once. The other lines were not chosen in this way."
-    )
-
-
 def gain(found: Findings) -> str:
     """Return how much better the rule is than the reference, by what holds for it."""
     unit, parts = found.unit, []

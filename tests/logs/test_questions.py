@@ -9,14 +9,13 @@ import polars as pl
 import pytest
 
 from milpcb.estimators import LoggedPolicyTree, never, share_at_most
-from milpcb.logs import what_if as near
-from milpcb.logs.curves import SHARES, budget_values
+from milpcb.logs import questions as near
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
 from milpcb.logs.limits import Limit, limit_of
+from milpcb.logs.questions import SHARES, budget_values, columns_read, restriction_of, usual_restrictions, what_if
 from milpcb.logs.rule import drawn_parts
 from milpcb.logs.source import Columns, make_source, numbered
-from milpcb.logs.what_if import columns_read, restriction_of, usual_restrictions, what_if
 from milpcb.offline import best_reference
 from milpcb.offline.restrictions import gain_band
 from milpcb.oracles import open_oracle
@@ -157,7 +156,7 @@ def test_rules_not_shown_to_be_worse_are_those_whose_upper_end_reaches_the_best_
 
 def test_many_rows_are_looked_at_in_part(fitted, monkeypatch):
     """Actions of rules are asked for at some rows; where the class has no list of its own, rules are not counted."""
-    monkeypatch.setattr(near, "MOST_ROWS", 50)
+    monkeypatch.setattr(near, "MOST_COMPARED", 50)
     assert "50 rows compared" in as_good(*fitted)[0].words[2]
     monkeypatch.setattr(near, "MOST_UNLISTED", 1)
     listed = NearBest.listed
