@@ -33,10 +33,7 @@ ALIKE = 0.95  # from which a feature is taken for the outcome under another name
 
 
 def usable(frame: pl.DataFrame, columns: Sequence[str], asked: bool) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the columns that policies may read, and why others are left out; raises InputError with all of no use.
-
-    Of columns that were ``asked`` for one by one, an identifier or a date is no use, and not left out.
-    """
+    """Return the columns that policies may read, and why others are left out, unless they were ``asked`` for."""
     left = {} if asked else {name: why for name in columns if (why := _no_trait(frame[name]))}
     kept = tuple(name for name in columns if name not in left)
     wrong = {name: why for name in kept if (why := _unreadable(frame[name]))}
@@ -130,10 +127,7 @@ def notes(
     missing: Mapping[str, Mapping[str, int]],
     actions: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
-    """Yield how often which mark was ``missing`` in which feature, and what may be read otherwise.
-
-    That is in features, in ``others`` that are numbers or groups, and among the names of ``actions`` in their column.
-    """
+    """Yield how often which mark was ``missing`` in which feature, and what may be read otherwise."""
     columns = [
         f"'{clipped(name)}' where it is {listed([f'{clipped(mark)} ({_rows(rows)})' for mark, rows in counts.items()])}"
         for name, counts in missing.items()
@@ -143,12 +137,10 @@ def notes(
     for column in table.get_columns():
         if column.dtype == pl.String:
             yield from _of_strings(column)
-    groups = {each.name: each.drop_nulls().unique() for each in others.get_columns() if each.dtype == pl.String}
-    few = {name: sorted(each.to_list()) for name, each in groups.items() if len(each) <= MOST_CATEGORIES}
     for column in (*table.get_columns(), *others.get_columns()):
         if column.dtype.is_numeric():
             yield from _of_numbers(column)
-    for name, texts in {**few, **actions}.items():
+    for name, texts in actions.items():
         if odd := odd_words(texts):
             yield f"'{clipped(name)}' holds {odd}."
 

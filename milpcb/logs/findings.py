@@ -107,11 +107,7 @@ class Findings:
 
     @property
     def state(self) -> State | None:
-        """The state of the claims, see milpcb.offline.State; None where they were not asked.
-
-        Of a rule that is not the best by the estimates they go by the band alone. Where learning is shown to gain, or
-        nothing is known of learning, this very policy may be shown to by the rows kept aside as well.
-        """
+        """The state of the claims; None where they were not asked."""
         claims = self.claims
         if claims is None:
             return None
@@ -161,8 +157,3 @@ class Findings:
     def proved(self) -> bool:
         """Whether the gain of this very policy is shown to be above 0, by the band or by the rows kept aside."""
         return self.shown_aside or (self.claims is not None and self.claims.gain.lower > 0)
-
-    @property
-    def supported(self) -> bool:
-        """Whether it is shown that treating people differently is better than treating all alike."""
-        return self.state == State.TARGET

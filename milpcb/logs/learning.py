@@ -9,7 +9,6 @@ three times as long as ordinary ones. Rows kept aside have ordinary ones.
 """
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -160,7 +159,7 @@ def learn_in_one_pass(
     if questions.holdout:
         real("holdout", questions.holdout, "between 0 and 1 (0.3 is usual)", lambda value: 0 < value < 1)
     layout: Layout = estimator.layout(source.frame, source.log.actions)
-    with step("models of the outcome, by the sample") if layout.scored else nullcontext():
+    with step("how rows are counted, by the sample"):
         counter = counter_of(sample, source.columns, layout, estimator, questions)
     with step(f"adding up {fixed(files.n, 0)} rows of {fixed(len(files.paths), 0)} files") as tick:
         parts = added_up(files, counter, source.columns.missing, questions, tick)

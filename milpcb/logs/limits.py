@@ -37,7 +37,6 @@ LIMIT = re.compile(
 class Limit:
     """A limit on a column, in each group of ``each`` if that names one; see milpcb.offline.no_worse_than."""
 
-    text: str
     column: str
     maximise: bool
     than: float | str | None
@@ -67,7 +66,7 @@ def limit_of(text: str, actions: Sequence[str]) -> Limit:
     if than not in (*actions, TODAY) and as_number(than) is None:
         raise UnknownNameError("action of --no-worse", than, [*actions, TODAY])
     of = than if than in actions else None if than == TODAY else _number(than, text)
-    return Limit(text, found["column"], maximise, of, margin, found["each"] or "")
+    return Limit(found["column"], maximise, of, margin, found["each"] or "")
 
 
 def _matched(text: str) -> dict[str, str]:

@@ -20,7 +20,7 @@ from milpcb.experiments.results.figures.looks import COLOURS
 from milpcb.experiments.results.report import picture
 from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, labelled, panel, rule_text
-from milpcb.offline import IntervalEstimate, Scores, best_reference
+from milpcb.offline import IntervalEstimate, Scores, State, best_reference
 from milpcb.offline.band import Progress
 from milpcb.offline.cross_fitting import held_out
 from milpcb.offline.restrictions import GainBand, Option, Price, Question, Restriction, Without, pareto, prices
@@ -146,11 +146,7 @@ class BudgetValue:
 def budget_values(
     estimator: Any, frame: pl.DataFrame, scores: Scores, action: str, *, level: float, seed: int, progress: Progress
 ) -> tuple[BudgetValue, ...]:
-    """Return the value for each budget that the other limits allow; all intervals hold at once, at the ``level``.
-
-    The ``estimator`` is fitted to the rows of ``frame``, of which with their ``scores`` at most 10 000 are gone
-    through; its own limit on the action is replaced by each budget.
-    """
+    """Return the value for each budget, by at most 10 000 rows; all intervals hold at once, at the ``level``."""
     if len(frame) > MOST_ROWS:
         rows = np.sort(child(seed, "logs", "budget").choice(len(frame), MOST_ROWS, replace=False))
         frame, scores = frame[rows], scores.take(rows)
@@ -199,7 +195,7 @@ def _budget_drawing(found: Findings, points: tuple[BudgetValue, ...], title: str
         f"one for all budgets at once ({percent(found.questions.level)}); dashed is the best way to treat all alike "
         "that keeps the budget."
     )
-    if not found.supported:
+    if found.state != State.TARGET:
         words += " No rule is shown to be better than treating all alike: what rises may be chance."
     listed = "; ".join(f"{unit.value(point.value.value)} at {percent(point.share, 0)}" for point in points)
     return Drawing("budget", title, figure, listed, words)

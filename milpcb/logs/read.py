@@ -28,11 +28,7 @@ class Reading:
 
 
 def read_file(path: Path, known: Schema | None = None, marks: Collection[str] = ()) -> Reading:
-    """Read a .csv or .parquet file; raises InputError. ``marks`` are missing everywhere.
-
-    A column of a CSV file is numbers if every value is one or missing, and none a code such as the area 02; columns
-    that are ``known`` to be strings are.
-    """
+    """Read a .csv or .parquet file, in which columns ``known`` to be strings are, and ``marks`` missing; InputError."""
     check_table(path)  # that it can be opened, too
     found = Reading(read_parquet(path)) if path.suffix == ".parquet" else _read_csv(path, known, marks)
     if found.frame.is_empty():
@@ -89,7 +85,6 @@ DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}
 POINTS = r"^[-+]?(0|[1-9]\d{0,2}(\.\d{3})*)$"  # integers in which a point may stand behind the thousands
 EMPTY = "empty"  # what a missing value without any mark is called
 Counts = Mapping[str, Mapping[str, int]]  # of each column: mark to rows
-SOME = 1000  # values that show, nearly always, that a column holds no numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +157,6 @@ def _counts(known: pl.Series, kept: pl.Series) -> dict[str, int]:
 def _numbers(text: pl.Series) -> pl.Series | None:
     """Return a column as numbers; None where one value is none, or is a code or too long for a number."""
     for kind in (pl.Int64, pl.Float64):
-        if text.drop_nulls().head(SOME).cast(kind, strict=False).null_count():
-            continue
         numbers = text.cast(kind, strict=False)
         if numbers.null_count() == text.null_count():
             long = (numbers.abs() > MOST) & text.str.contains(r"^[-+]?\d+$")

@@ -71,10 +71,7 @@ def read_source(path: Path, columns: Columns, known: Schema | None = None) -> So
 def make_source(
     name: str, frame: pl.DataFrame, columns: Columns, missing: Counts | None = None, notes: Sequence[str] = ()
 ) -> Source:
-    """Return a checked log of a frame; raises InputError, UnknownNameError.
-
-    ``missing`` is how often which mark was read as missing already, and ``notes`` are what else was decided.
-    """
+    """Return a checked log of a frame, with what was read as ``missing`` already; InputError, UnknownNameError."""
     frame, lost = cleaned(frame, columns.missing)
     candidates = _candidates(name, frame, columns)
     outcome = _numbers(name, frame, columns.outcome)
@@ -106,7 +103,6 @@ def make_source(
             *notes,
             *notes_of(table, frame.select(others), counts, {columns.action: log.actions}),
             *notes_on_left(frame, left, grouped=bool(columns.group)),
-            *(() if weight is None else (f"rows count by '{columns.weight}', {weight.sum():g} in all.",)),
         ),
         tuple(leaks(table, columns.outcome, log.outcome)),
         counts,
@@ -236,10 +232,7 @@ def _propensity(name: str, frame: pl.DataFrame, columns: Columns, done: Any) -> 
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Some rows of a log: numbers, features and scores by ``estimator``, in which no other rows have a part.
-
-    After one pass milpcb.offline.compressed.CompressedLog has its place, with the same four properties.
-    """
+    """Some rows of a log, with scores in which no other rows have a part; after one pass a CompressedLog."""
 
     source: Source
     estimator: Any

@@ -67,7 +67,7 @@ def _by_estimates(found: Findings, claims: Claims) -> str:
     p = "" if learning is None else f" ({chance(learning.p_value)})"
     if found.state == State.TARGET:
         what = "deciding by the rule" if found.proved else "deciding by a rule learnt in this way"
-        return f"{what} is better than {other}{p}; {_expected(found, claims)}{_own(found, claims)}."
+        return f"{what} is better than {other}{p}; {_own(found, claims)}."
     if not claims.enough:
         return f"differences between the actions rest on too few rows to show whether any rule is better than {other}."
     most = unit.gain(claims.most)
@@ -76,18 +76,9 @@ def _by_estimates(found: Findings, claims: Claims) -> str:
         return f"no rule is shown to be better than {other}{p}, and {small}."
     if found.learning_gains:
         shown = f"rules learnt in this way are better than {other}{p}, but of this very rule it is not shown"
-        return f"{shown}; {_expected(found, claims)}{_own(found, claims)}."
+        return f"{shown}; {_own(found, claims)}."
     beyond = f"a rule that gains up to {most} cannot be ruled out ({_sure(found)})"
     return f"no rule is shown to be better than {other}{p}, but {beyond}."
-
-
-def _expected(found: Findings, claims: Claims) -> str:
-    if claims.learning is None:
-        return ""
-    unit, base = found.unit, found.reference.value
-    sign = 1.0 if unit.maximise else -1.0
-    expected = unit.of_value(base + sign * claims.learning.gain)
-    return f"in rows that they were not learnt from such rules give about {expected} instead of {unit.value(base)}; "
 
 
 def chance(p: float) -> str:

@@ -82,10 +82,9 @@ def test_rows_kept_aside_have_their_weights():
     assert result.held_out.constants["wait"].value == pytest.approx(truth)
 
 
-def test_weights_reach_the_command_and_are_said(learnt, monkeypatch):
-    """They are no feature; the note names them; a log that is evaluated has them too."""
+def test_weights_reach_the_command(learnt, monkeypatch):
+    """They are no feature; a log that is evaluated has them too."""
     said, frame = learnt(made(), *SNIPS, "--weight", "w", "--depth", "0", "--leave-out", "price"), made()
-    assert "note: rows count by 'w'," in said.notes
     own = {name: frame.filter(pl.col("done") == name) for name in ("treat", "wait")}
     mean = {name: np.average(rows["y"], weights=rows["w"]) for name, rows in own.items()}
     assert f"{mean['treat']:.2f}" in said.printed

@@ -219,16 +219,11 @@ def test_a_number_for_nothing_is_said_of_few_values_outcomes_and_weights(column)
     assert [note.partition(" ")[0] for note in found] == [f"'{column}'"]
 
 
-@pytest.mark.parametrize(("column", "odd"), [("treat", "call "), ("site", "North")])
-def test_actions_and_groups_that_may_be_one_are_said(column, odd):
-    """A blank or a capital more makes another; a column that is left out may be that of a limit for each value."""
-    columns = {"treat": ["call", "letter", "mail"], "site": ["north", "south", "west"]}
-    columns[column] = [*columns[column][:2], odd]
-    frame = pl.DataFrame({"age": AGES, "y": OUTCOME, **{name: each * (ROWS // 3) for name, each in columns.items()}})
-    asked = Columns("treat", "y", maximise=True, randomised=True, leave_out=("site",))
-    (note,) = make_source("log", frame, asked).notes
-    assert note.startswith(f"'{column}' holds '")
-    assert f"'{odd}', which are two strings" in note or f"'{odd}' and " in note
+def test_actions_that_may_be_one_are_said():
+    """A blank more makes another."""
+    frame = pl.DataFrame({"age": AGES, "y": OUTCOME, "treat": ["call", "letter", "call "] * (ROWS // 3)})
+    (note,) = make_source("log", frame, Columns("treat", "y", maximise=True, randomised=True)).notes
+    assert note.startswith("'treat' holds 'call' and 'call ', which are two strings")
 
 
 def _leaking():
