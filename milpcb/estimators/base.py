@@ -1,8 +1,12 @@
 """The base class of all estimators: from a table of values by action to a fitted policy."""
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from inspect import cleandoc
 from math import fsum
 from typing import Any, ClassVar, Self, cast, dataclass_transform
 
@@ -13,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from milpcb.constraints import LabelConstraint, NamedRows
 from milpcb.constraints.binding import bind_all
+from milpcb.constraints.by_names import NAMES, as_documents
 from milpcb.core.checks import check_gap, check_time_limit, choice, whole
 from milpcb.data.actions import action_name, check_order, named_class, own_names
 from milpcb.data.columns import Column, Membership, Number, encoded
 from milpcb.data.made_columns import SIDES, chosen_features, make_columns
 from milpcb.data.schema import Schema
-from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
-from milpcb.estimators.documents import called, joined, to_json
+from milpcb.errors import InputError, MilpcbError, OracleInexact, SearchTooLargeError
 from milpcb.estimators.inputs import Features, checked, read_weights
 from milpcb.estimators.rows import Rows, as_tests, explicit_cuts, joints_of, total_of, whole_counts
 from milpcb.offline.question import Question
@@ -29,6 +33,10 @@ from milpcb.oracles.base import Oracle
 from milpcb.plugins import registry
 from milpcb.protocols import Opened, PolicyClass, open_class
 from milpcb.types import Answer, Floats, Ints, Stop
+
+FORMAT = 3  # of an estimator in JSON
+VALUES = ("policy_value_", "lower_bound_", "optimal_", "maximise_")
+SECTIONS = ("Parameters", "Attributes")
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True)  # every subclass becomes a dataclass
@@ -136,7 +144,19 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def to_json(self) -> str:
         """Return policy, values and plain parameters as JSON, of which ``policies.from_json`` reads the policy."""
-        return to_json(self)
+        policy, parameters = self._policy().document(), {}
+        for name, value in self.get_params(deep=False).items():
+            with suppress(TypeError, ValueError):  # of models, and other objects
+                parameters[name] = json.loads(json.dumps(value, default=_plain, allow_nan=False))
+        document = {
+            "milpcb_estimator": FORMAT,
+            "class": type(self).__name__,
+            "parameters": parameters,
+            "policy": policy,
+        }
+        document |= {"constant_values_": self.constant_values_.tolist()}
+        document |= {name: getattr(self, name) for name in VALUES}
+        return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
     def to_sql(self) -> str:
         """Return the policy as a CASE expression with the values of ``predict``; see ``policy_.to_sql``."""
@@ -288,3 +308,41 @@ def _on_first(table: Floats, counts: Ints) -> Floats:
     spread = np.zeros((int(counts.sum()), table.shape[1]))
     spread[np.cumsum(counts) - counts] = table
     return spread
+
+
+def _plain(value: Any) -> Any:
+    """Return a constraint, or a number of numpy, as plain data."""
+    if type(value) in NAMES.values():
+        return as_documents([value])[0]
+    if not isinstance(value, np.generic):
+        raise TypeError
+    return value.item()
+
+
+def joined(cls: type) -> str | None:
+    """Return the class's own docstring with the sections of its bases; as it is where it has sections of its own."""
+    own = cleandoc(cls.__doc__ or "")
+    if not own or any(_section(own, title) for title in SECTIONS):
+        return cls.__doc__
+    for title in SECTIONS:
+        texts = [_section(cleandoc(base.__dict__.get("__doc__") or ""), title) for base in cls.__mro__[1:]]
+        own += "\n".join([f"\n\n{title}", "-" * len(title), *filter(None, texts)])
+    return f"{own}\n"
+
+
+def _section(text: str, title: str) -> str:
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=\n\n\w[\w ]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    return found[1].strip("\n") if found else ""
+
+
+@contextmanager
+def called(names: Mapping[str, str]) -> Iterator[None]:
+    """Let errors name the parameters of an estimator, not those of its policy class, which ``names`` maps to them."""
+    try:
+        yield
+    except MilpcbError as error:
+        text = str(error)
+        for other, own in names.items():
+            text = re.sub(rf"\b{other}\b(?= must| =)", own, text)
+        error.args = (text,)
+        raise

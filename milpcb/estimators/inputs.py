@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -97,8 +97,9 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None, lo
         array = array[:, [place("action among the columns of costs: missing", each, columns) for each in actions]]
     table = number_array("costs", array)
     if table.ndim != 2 or (actions is not None and table.shape[1] != len(actions)):
-        wanted = "a column for each action" if actions is None else f"one column for each of the {len(actions)} actions"
-        raise InputError(f"costs have shape {table.shape}; give a table with one row for each row of X and {wanted}")
+        raise InputError(
+            f"costs have shape {table.shape}; give one row for each row of X and one column for each action"
+        )
     for row, column in np.argwhere(~(np.abs(table) <= LARGEST))[:1]:
         number = table[row, column]
         fix = f"give them in a larger unit: the most is {LARGEST:g}"
@@ -112,12 +113,16 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None, lo
 
 
 def _of_labels(labels: Any, *, maximise: bool, actions: Any, log: bool) -> tuple[Floats, Any]:
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError("Input y contains NaN or infinity; give a label for each row, or a table of costs")
-    if any(map(is_missing, labels.tolist())):
-        raise InputError("a label is missing; give one for each row, or a table of costs by action")
-    if not log:
-        _check_no_effects(labels.tolist())
+    listed = labels.tolist()
+    if any(map(is_missing, listed)) or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+        raise InputError("Input y contains NaN or infinity, or no label: give one for each row, or a table of costs")
+    numbers = [] if log else [label for label in listed if isinstance(label, (float, Decimal)) and label % 1]
+    if numbers:
+        raise InputError(
+            f"y is one column of numbers such as {numbers[0]:.6g}, which are no labels of actions; give a table with a "
+            "column for each action. Of effects of a treatment that is (nothing, treatment): "
+            "np.column_stack([0 * effect, effect]) with maximise=True, or -effect as costs"
+        )
     try:
         known = np.unique(labels) if actions is None else actions
     except TypeError as error:  # strings beside numbers
@@ -127,16 +132,6 @@ def _of_labels(labels: Any, *, maximise: bool, actions: Any, log: bool) -> tuple
     names = [action_name(action) for action in known.tolist()]
     right = places("y", labels, names, unknown=-1)[:, None] == np.arange(len(names))
     return (right if maximise else ~right).astype(float), known
-
-
-def _check_no_effects(labels: Sequence[Any]) -> None:
-    numbers = [label for label in labels if isinstance(label, (float, Decimal)) and label % 1]
-    if numbers:
-        raise InputError(
-            f"y is one column of numbers such as {numbers[0]:.6g}, which are no labels of actions; give a table with a "
-            "column for each action. Of effects of a treatment that is (nothing, treatment): "
-            "np.column_stack([0 * effect, effect]) with maximise=True, or -effect as costs"
-        )
 
 
 def _names(table: Any) -> list[Any]:
@@ -150,12 +145,8 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats:
     if sample_weight is None:
         return np.ones(n_rows)
     weight = number_array("sample_weight", sample_weight)
-    if weight.ndim == 0:
-        weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
         raise InputError(f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one number for each row")
-    if not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise InputError("sample_weight must be finite and not negative")
-    if not weight.any():
-        raise InputError("Sample weights must contain at least one non-zero number")
+    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
+        raise InputError("Sample weights must contain at least one non-zero number, all finite and none negative")
     return weight
