@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints.by_names import NAMES, NamedConstraint
-from milpcb.constraints.linear import LabelConstraint
-from milpcb.constraints.rows import NamedRows
+from milpcb.constraints.linear import LabelConstraint, NamedRows
 from milpcb.core.checks import several
 from milpcb.data.frames import named_rows, table_names
 from milpcb.data.schema import read_columns

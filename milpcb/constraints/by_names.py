@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.constraints.linear import LabelConstraint, close_rates
-from milpcb.constraints.rows import NamedRows
+from milpcb.constraints.linear import LabelConstraint, NamedRows, close_rates
 from milpcb.core.checks import real
 from milpcb.data.columns import Values, in_words
 from milpcb.data.conditions import holds

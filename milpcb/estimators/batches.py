@@ -9,7 +9,7 @@ import numpy as np
 
 from milpcb.constraints.binding import bind_all
 from milpcb.constraints.by_names import ShareAtMost
-from milpcb.constraints.rows import NamedRows
+from milpcb.constraints.linear import NamedRows
 from milpcb.core.checks import choice, real
 from milpcb.core.decimals import spaced
 from milpcb.data.made_columns import chosen_features
