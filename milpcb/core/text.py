@@ -49,11 +49,6 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def is_currency(sign: str) -> bool:
-    """Return whether a character is the sign of a currency."""
-    return category(sign) == "Sc"
-
-
 def folded(text: str) -> str:
     """Return a string without what spellings differ in: case, blanks, signs of no width, accents of Latin letters."""
     seen = "".join(sign for sign in normalize("NFKD", text) if category(sign) != "Cf")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from milpcb.core.text import folded, is_currency
+from milpcb.core.text import folded
 from milpcb.data.columns import as_number
 from milpcb.errors import shown
 
@@ -12,9 +12,11 @@ NULLS = {"na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none
     "1.#qnan", "-1.#qnan"}  # fmt: skip
 MARKS = {*NULLS, "", "missing", "unknown", "-", "--", ".", "?"}
 BETWEEN = ".,'\u2019_ \u00a0\u2009\u202f"  # what people write behind thousands
-NUMBER = re.compile(rf"[-+\u2212]?\d+(?:[{BETWEEN}]?\d+)*")  # in any digits, with signs between them
+NUMBER = re.compile(  # in any digits, with signs between them, behind a currency or before a unit
+    rf"(?P<before>[A-Z]{{3}}|[$\u20ac\u00a3\u00a5\u20b9]?)\s*(?P<number>[-+\u2212]?\d+(?:[{BETWEEN}]?\d+)*)\s*"
+    r"(?P<after>[^\W\d].*|[%\u2030\u00b0$\u20ac\u00a3\u00a5\u20b9]?)"
+)
 GROUPED = f"^[-+]?[0-9]{{1,3}}([{BETWEEN}]?[0-9]{{3}})*([.,][0-9]+)?$"  # a number with a sign behind its thousands
-CURRENCY = re.compile("[A-Z]{3}")
 
 
 def odd_numbers(texts: Iterable[str]) -> str:
@@ -22,17 +24,14 @@ def odd_numbers(texts: Iterable[str]) -> str:
 
     They are odd with a unit, other digits or another minus, signs behind thousands, or a decimal comma.
     """
-    first, odd = None, ""
-    for text in _known(texts):
-        number = NUMBER.search(text)
-        parts = None if number is None else (text[: number.start()].strip(), text[number.end() :].strip())
-        first = first or parts
-        if parts is None or parts != first:
-            return ""
-        odd = odd or (text if any(parts) or _is_odd(text.strip()) else "")
-    if first is None or not odd or not (first == ("", "") or _is_unit(*first)):
+    found = [(text, NUMBER.fullmatch(text.strip())) for text in _known(texts)]
+    units = {None if number is None else number["before"] + number["after"] for _, number in found}
+    if len(units) != 1 or (unit := units.pop()) is None:
         return ""
-    how = f"with {shown(''.join(first))}" if any(first) else "in other signs than 0 to 9, - and ."
+    odd = next((text for text, _ in found if unit or _is_odd(text.strip())), None)
+    if odd is None:
+        return ""
+    how = f"with {shown(unit)}" if unit else "in other signs than 0 to 9, - and ."
     return f"numbers {how}, such as {shown(odd)}, which are strings to a rule: write them as in 1234.5"
 
 
@@ -54,10 +53,3 @@ def _is_odd(number: str) -> bool:
     """Return whether a number is written with other signs than Python reads, or with some between its digits."""
     foreign = any(sign == "\u2212" or (sign.isdecimal() and not sign.isascii()) for sign in number)
     return foreign or (re.match(GROUPED, number) is not None and (as_number(number) is None or "_" in number))
-
-
-def _is_unit(before: str, after: str) -> bool:
-    """Return whether what stands around a number may be its unit: a currency before it, or letters and % behind it."""
-    if before:
-        return not after and (CURRENCY.fullmatch(before) is not None or all(map(is_currency, before)))
-    return after[0].isalpha() or after[0] in "%‰°" or is_currency(after[0])
