@@ -21,11 +21,7 @@ LAYOUT = "\n\t"  # the control characters that our own output is made with
 
 
 class PlainConsole(Console):
-    """A console for names, labels and paths that somebody else may have written: none of them can steer the terminal.
-
-    Letters that the terminal's encoding lacks are replaced. Where nobody reads on (``milpcb run ... | head -1``)
-    it falls silent, and the command goes on.
-    """
+    """A console that no name or path of somebody's can steer; it falls silent where nobody reads on."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render as any console does, with control characters in strings made visible."""
@@ -67,10 +63,7 @@ Tick = Callable[[int, int], None]  # tick(done, total), as often as one likes
 
 @contextmanager
 def step(console: Console, what: str) -> Iterator[Tick]:
-    """Show that ``what`` is being done while the body runs; what it yields is called with how far that is.
-
-    In lines, what follows the first comma of ``what`` is written once.
-    """
+    """Show that ``what`` is being done, and how far; in lines, what follows its first comma is written once."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())

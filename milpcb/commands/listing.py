@@ -63,10 +63,7 @@ def _kind(kind: str) -> Table:
 
 
 def first_sentence(entry: Any) -> str:
-    """Return the first sentence of an entry's own documentation, without its markup and its full stop.
-
-    A capital letter follows the full stop, or nothing.
-    """
+    """Return the first sentence of an entry's own documentation, without its markup and its full stop."""
     text = " ".join((entry.help or "").split()) if isinstance(entry, click.Command) else injection.summary(entry)
     return re.split(r"\.(?=\s+[A-Z]|\s*$)", text.replace("``", ""), maxsplit=1)[0]
 

@@ -246,10 +246,7 @@ def _is_for_paper(form: Mapping[str, Any]) -> bool:
 
 
 def _pictures(results: Results, names: Sequence[str], target: Path, form: Mapping[str, Any]) -> Iterator[Picture]:
-    """Yield each picture: its path, its bytes, and the caption of a figure for a paper, with the first of its files.
-
-    Raises InputError where several pictures would go into one file.
-    """
+    """Yield each picture: path, bytes, and the caption of a figure for a paper, with the first of its files."""
     from milpcb.experiments.results import figures
     from milpcb.experiments.results.figures.drawing import FORMATS, render
     from milpcb.experiments.results.figures.forms import LETTERS, WIDTH, draw_for, interactive_page, only
@@ -275,11 +272,7 @@ def _pictures(results: Results, names: Sequence[str], target: Path, form: Mappin
 
 
 def _read(directories: Sequence[Path]) -> Results:
-    """Read one directory, or several into one frame.
-
-    Where the configs mean the same by all names that they share, several are parts of one study, such as its horizons;
-    else learners' names begin with the last parts of their paths, or with whole paths where last parts are equal.
-    """
+    """Read one directory, or several: parts of one study if their names mean the same, else named by their paths."""
     import polars as pl
 
     from milpcb.experiments.results.figures.results import Results, joined, read_results

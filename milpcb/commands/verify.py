@@ -47,14 +47,10 @@ def verify(*, quick: bool, noise: str | None) -> None:
     """Check that every relaxation is admissible, states what it may, and draws as verified.
 
     On games small enough to enumerate (two or three actions, two contexts, up to three rounds), with the functions that
-    a run calls, on every future that could be drawn, in rational arithmetic. A registered relaxation of your own is
-    verified like the others. Then mutants, relaxations with one thing wrong, which must be rejected. Every figure is
-    the least over all games (of the bias the largest), in units of cost; a negative one is a violation.
-
-    For a run each relaxation has to draw noise by the law that was verified, and its guarantee to be no less than
-    Rel(empty).
-
-    Exit code 2 if a relaxation is rejected, or a mutant is not.
+    a run calls, on every future that could be drawn, in rational arithmetic. Then mutants, relaxations with one thing
+    wrong, which must be rejected. Every figure is the least over all games (of the bias the largest), in units of cost;
+    a negative one is a violation. A run has to draw noise by the law that was verified, and no guarantee may be below
+    Rel(empty). Exit code 2 if a relaxation is rejected, or a mutant is not.
     """
     from milpcb.theory.games import all_games, quick_games
     from milpcb.theory.mutants import ALSO_ADMISSIBLE, MUTANTS

@@ -37,10 +37,7 @@ def options(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[st
 
 
 def types(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str, Any]:
-    """Return the types of the arguments by name, evaluated.
-
-    Raises InputError where one cannot be read or an option has none.
-    """
+    """Return the types of the arguments by name, evaluated; raises InputError where an option has none to be read."""
     written = make if isfunction(make) else make.__init__
     try:
         hints = get_type_hints(written, include_extras=True)
@@ -67,8 +64,7 @@ def names(make: Callable[..., Any], argument: str) -> bool:
 def make(what: Callable[..., Any], supplied: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> Any:
     """Call ``what`` with everything of ``supplied`` that it names, and with ``settings``, all of which it must name.
 
-    Raises InputError with the nearest name for a setting that it does not know, and with file and line for whatever it
-    raises itself but MilpcbError and MemoryError.
+    Raises InputError, with the nearest name of an option, and with file and line for whatever it raises itself.
     """
     own, settings = options(what, supplied), settings or {}
     for key in settings:

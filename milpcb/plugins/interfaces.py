@@ -12,9 +12,8 @@ from typing import Any, Literal
 class Kind:
     """Kind of entries: its name in messages, and the interface that each must fit, as ``module:Name``.
 
-    A "class" inherits from it or, where it is a Protocol, has all its names; a "function" returns it, which is not
-    checked before the call; a "value" is an instance of it. ``supplied`` are the arguments that the runtime gives to
-    those that name them; all others are options.
+    A "class" inherits from it or, where it is a Protocol, has all its names; a "function" returns it; a "value" is an
+    instance of it. ``supplied`` are the arguments that the runtime gives to those that name them.
     """
 
     called: str

@@ -1,7 +1,4 @@
-"""Local classes, named in a config as ``module:Class``: where they are looked for, and whether they may be loaded.
-
-Only ``.py`` files are: compiled files beside them could do other things than the source that was read.
-"""
+"""Local classes, ``module:Class`` in a config: where they are looked for; only ``.py`` files are, no byte code."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -29,10 +26,7 @@ _own = _Own()
 
 
 def look_in(folder: Path | str | None, *, trusted: bool = True) -> None:
-    """Look for modules of ``module:Class`` names in the folder of the config, too, from now on; None: nowhere else.
-
-    Unless ``trusted``, every name that is not registered is refused without importing anything.
-    """
+    """Look for modules in the folder of the config too, None for no other; untrusted, only registered names count."""
     wanted = None if folder is None else Path(folder)
     if wanted != _own.folder:  # another folder may have other modules of the same names
         for name in _own.loaded:

@@ -1,7 +1,4 @@
-"""The registry: one table of names, one way from a name to an object. Importing it imports no implementation.
-
-Entry points of the group ``milpcb.<kind>`` add names; see "Names" in milpcb/README.md.
-"""
+"""One table of names, one way from a name to an object. Importing it imports no implementation."""
 
 import sys
 from contextlib import nullcontext
@@ -206,10 +203,7 @@ def target(kind: str, name: str) -> str:
 
 
 def load(kind: str, name: str) -> Any:
-    """Import and return what stands behind a name; raises InputError unless it is there and fits its kind's interface.
-
-    Importing a module runs it. Its mistakes are one line that names its file.
-    """
+    """Import and return what stands behind a name; raises InputError unless it fits its kind's interface."""
     module, _, attribute = target(kind, name).partition(":")
     with local_classes.open_folder() if ":" in name else nullcontext():
         entry = _attribute(kind, name, module, attribute.partition(" ")[0])

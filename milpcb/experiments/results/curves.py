@@ -104,12 +104,7 @@ def write_curves(directory: RunDirectory) -> None:
 
 
 def csv_text(frame: pl.DataFrame) -> str:
-    """Return the frame as CSV, numbers in full precision, and no string that a spreadsheet would run as a formula.
-
-    A string that begins with = + - @ (wide ones included), a tab, a line break or an apostrophe gets an apostrophe
-    before it, and is the old string again without it (polars: ``pl.col(pl.String).str.strip_prefix("'")``). "-" alone
-    stays as it is.
-    """
+    """Return the frame as CSV; an apostrophe stands before strings that a spreadsheet would run as formulas."""
     risky = pl.col(pl.String).str.contains(r"^[=+\-@\t\r\n'\uFF1D\uFF0B\uFF0D\uFF20]") & (
         pl.col(pl.String) != NO_ORACLE
     )

@@ -29,10 +29,7 @@ _PLACES = {
 
 
 def file_of(directory: Path, what: str, key: str) -> Path:
-    """Return where a task's "record", "part" (saved state), "costs" or "log" is kept.
-
-    Raises InputError where the folder is a link, or the key no name of a file.
-    """
+    """Return where a task's "record", "part", "costs" or "log" is kept; raises InputError for a link or another key."""
     folder, suffix = _PLACES[what]
     return gate.inside(directory, folder) / gate.plain_name(f"{key}.{suffix}")
 
@@ -130,10 +127,7 @@ class DamagedError(Exception):
 
 
 def read_whole(path: Path, kind: Kind, key: str, horizon: int) -> dict[str, Any] | None:
-    """Return a task's record, None where there is none.
-
-    Raises DamagedError, also where its columns differ in length or its rounds do not go up to the horizon.
-    """
+    """Return a task's record, None where there is none; raises DamagedError where it is not whole up to the horizon."""
     try:
         record = checked(_SCHEMAS[kind], unsealed(contents(file_of(path, "record", key))))
     except (FileNotFoundError, NotADirectoryError):
@@ -159,10 +153,7 @@ def read_record(path: Path, kind: Kind, key: str, horizon: int) -> dict[str, Any
 
 @dataclass(frozen=True)
 class WorldCosts:
-    """costs/KEY.json: what an environment computed for one horizon and seed, for all tasks with that ``world_key``.
-
-    Workers that need it at the same time compute the same, and each writes it.
-    """
+    """costs/KEY.json: costs that an environment computed for all tasks with that ``world_key``."""
 
     directory: Path
     key: str

@@ -41,10 +41,7 @@ def report_page(
     leaders: Sequence[DrawnPolicy] = (),
     n_runs: int = 0,
 ) -> str:
-    """Return the HTML page of a study.
-
-    ``config`` is the text of its resolved config, ``n_runs`` how many runs it has, of which some may not be finished.
-    """
+    """Return the page of a study with the text of its resolved config; of its ``n_runs`` some may not be finished."""
     name = results.settings.get("experiment", {}).get("name", results.title)
     panels = len(results.final_panels)
     small = panels <= words.FEW_PANELS and panels * len(results.looks) <= ROWS

@@ -37,10 +37,7 @@ class ReportColumn(NamedTuple):
 
 
 def report_table(results: Results) -> dict[str, Any]:
-    """Return columns and rows of texts, and a note; by environment, policy class and horizon, lowest regret first.
-
-    A fact that is the same in all rows has no column.
-    """
+    """Return columns and rows of texts, and a note; a fact that is the same in all rows has no column."""
     rows = [final_of(group) for _, group in results.finals.group_by(RUN, maintain_order=True)]
     worlds = list(dict.fromkeys(map(_world, rows)))
     rows.sort(key=lambda row: (worlds.index(_world(row)), row.horizon, row.regret))

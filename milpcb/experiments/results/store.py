@@ -46,11 +46,7 @@ class Held(NamedTuple):
 
 
 class RunDirectory:
-    """One directory of results; a directory of something else, or of another format, is refused.
-
-    Raises RunError unless the path is new, empty, or a run directory of milpcb, recognised by config.toml or, where
-    that is damaged, by study.json. Files that only a killed run can have left there count as nothing.
-    """
+    """One directory of results; raises RunError unless it is new, empty, or milpcb's own, in this format."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -95,11 +91,7 @@ class RunDirectory:
             lock.release()
 
     def begin(self, config: Config, study: Study, finished: Collection[str] = ()) -> None:
-        """Write down what is going to be computed, and clear away what earlier runs left.
-
-        That are temporaries, saved states of tasks that are ``finished`` (their keys), and policies, which are written
-        again at the end.
-        """
+        """Write down what will be computed; clear away temporaries, states of ``finished`` tasks, and policies."""
         for name in (records.whole_index(self.path) or {"written": ()})["written"]:
             if _POLICY_FILE.fullmatch(name):
                 files.remove(self.path / name)
@@ -114,10 +106,7 @@ class RunDirectory:
                 files.remove(file)
 
     def held(self, tasks: Iterable[Task]) -> Held:
-        """Return which tasks are finished: their records are whole, with the drawing that is wanted.
-
-        Its remarks name the records that are damaged and what was made with other versions than those installed here.
-        """
+        """Return which tasks have whole records, and remarks on damage and on other versions."""
         wanted = [(task.kind, vars(task) | {"key": task.key}, task) for task in tasks]
         line = "record {} of '{}' is damaged; it is played again"
         return _held(self.path, wanted, lambda of: line.format(of["key"], of["title"]))

@@ -38,11 +38,7 @@ def hindsight(
     tick: Callable[[int], None] = lambda _: None,
     changes: int | None = None,
 ) -> Hindsight:
-    """Walk through the environment once, adding up true costs; environments are oblivious, so all learners share it.
-
-    With ``changes``, policies in turn that change so often at most, at the ends of the blocks of certificates, too;
-    a second walk adds up the costs of the best of them.
-    """
+    """Walk through the environment once, adding up true costs; with ``changes``, twice, of policies in turn too."""
     totals = np.zeros((oracle.n_contexts, oracle.n_actions))
     shown = np.zeros(oracle.n_contexts, dtype=np.int64)
     best: dict[int, float] = {}

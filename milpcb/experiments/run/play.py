@@ -43,11 +43,7 @@ LIVE = "Live: only costs of actions played are known, so regret cannot be known;
 
 @dataclass(frozen=True)
 class Played:
-    """One learner with one seed: a row for each checkpoint, and the best policy at the end.
-
-    Rows have the columns of ``Plays.frame``, and all others of a play's points. Pictures give a learner its colour by
-    its registered ``name``.
-    """
+    """One learner with one seed: a row for each checkpoint, the best policy at the end, and its registered ``name``."""
 
     label: str
     seed: int
@@ -128,21 +124,10 @@ class Plays:
         return f'{table}<img alt="Regret by round" style="max-width: min(60em, 100%)" src="{source}">'
 
     def plot(self, path: str | Path | None = None, *, ax: Any = None) -> Any:
-        """Draw regret against rounds, in live play certificates, as a .png, .svg or .pdf file, or on axes of yours.
+        """Draw regret against rounds, in live play certificates, into a .png, .svg or .pdf file, or on axes.
 
-        Parameters
-        ----------
-        path : of the file
-        ax : axes of matplotlib, which keep their figure, style and size; in the place of ``path``
-
-        Returns
-        -------
-        the path as a Path, or ``ax``
-
-        Raises
-        ------
-        ExtraMissingError without matplotlib, InputError on another ending and where neither or both are given
-
+        Returns the path, or ``ax``. Raises ExtraMissingError without matplotlib, InputError on another ending and where
+        neither or both are given.
         """
         if (path is None) == (ax is None):
             raise InputError("plot takes the path of a file, or ax=, the axes to draw on: one of the two")

@@ -1,7 +1,4 @@
-"""A learner in its environment: the loop, where all costs are known and live, and LearnerPlayer around it.
-
-It needs the core only, and knows no algorithm.
-"""
+"""A learner in its environment, where all costs are known and live. It needs the core only, and knows no algorithm."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -45,10 +42,9 @@ class LiveEnvironment(Protocol):
 
 
 class LiveStream:
-    """A live environment whose contexts are numbered by the rows of ``contexts`` (m, d), on which ``opened`` is open.
+    """A live environment whose contexts are numbered by rows of ``contexts`` (m, d), on which ``opened`` is open.
 
-    A context has the number of the first row on which every policy of the class plays as on it; where the class does
-    not show that, of the first row that is equal to it.
+    A context has the number of the first row on which every policy plays alike, or else of the first equal row.
     """
 
     def __init__(self, environment: LiveEnvironment, opened: Opened, contexts: Floats) -> None:
@@ -98,10 +94,7 @@ def _numbers(names: Sequence[str], opened: Opened) -> list[int]:
 
 @dataclass
 class Tally:
-    """Where a play stands: rounds played, their expected cost sum_t <q_t, c_t>, and the seconds spent in the learner.
-
-    In live play the cost is that of the actions played, which has the same mean.
-    """
+    """Rounds played, their expected cost sum_t <q_t, c_t>, live that of actions played, and seconds in the learner."""
 
     round: int = 0
     cost: float = 0.0
@@ -123,10 +116,9 @@ def play(
     actions: np.random.Generator,
     rounds: Rounds | None = None,
 ) -> None:
-    """Play on from where ``tally`` stands until ``until`` rounds are played; any cuts give the same numbers.
+    """Play until ``until`` rounds are played; any cuts give the same numbers. Live, no round counts without a cost.
 
-    Live, only the cost of the action played is known; without one no round counts. ``rounds`` gets a row, an action,
-    its cost and its probability for each round, where it is given.
+    ``rounds`` gets a row, an action, its cost and its probability for each round, where it is given.
     """
     while tally.round < until:
         row = stream.reveal(tally.round)
@@ -152,14 +144,12 @@ def play(
 
 
 class LearnerPlayer:
-    """A learner in its environment: what must be saved together so that a play can go on bit by bit as it would have.
+    """A learner in its environment, with all that must be saved so that a play can go on bit by bit as it would have.
 
-    ``at`` are increasing rounds at which the curve has a point, the last of them the horizon. ``confidence`` is that of
-    certificates about this very run, at every point; None for none. ``best`` is as of ``World.learner``.
-
-    Certificates compare with the policies of the world, for learners that ask no oracle too: the class's own search is
-    asked where it has one, and else an oracle like the learner's that is opened for each query, as a solver's answer
-    may depend on what it was asked before. Neither shares a state with the learner's own.
+    ``at`` are increasing rounds at which the curve has a point, the last of them the horizon; ``confidence`` that of
+    certificates about this very run; ``best`` as of ``World.learner``. Certificates compare with the policies of the
+    world: the class's own search is asked, or else an oracle like the learner's, opened for each query, as a solver's
+    answer may depend on what it was asked before. Neither shares a state with the learner's own.
     """
 
     def __init__(

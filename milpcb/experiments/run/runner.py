@@ -72,10 +72,7 @@ def run(
 
 
 def read_run(directory: Path, *, trust: bool) -> Config:
-    """Return the config of a run directory; raises RunError where it is not as a run wrote it.
-
-    Unless ``trust``, it raises InputError where the config asks for more than milpcb brings.
-    """
+    """Return the config of a run directory, as a run wrote it; without ``trust`` it may ask for nothing foreign."""
     check_config(directory)
     return read_config(directory / CONFIG, trusted=trust)
 

@@ -38,10 +38,7 @@ class Bound(NamedTuple):
 
 
 def settings(config: Config) -> Iterator[BoundTask]:
-    """Open every environment with every class at every horizon, at the first seed.
-
-    Rel(empty) is the same for all exact oracles, so the fastest one is asked, whatever the config names.
-    """
+    """Open every environment with every class at every horizon, at the first seed, with the fastest exact oracle."""
     seed = config.experiment.seeds[0]
     for environment, policies, horizon in product(config.environments, config.policies, config.experiment.horizon):
         shared = (config.constraints, horizon, seed, config.experiment.checkpoints)

@@ -75,10 +75,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Comparator(Task):
-    """The task to find the comparator of regret: the best policy in hindsight, of least total cost over the rounds.
-
-    With ``changes``, the best policies in turn that change so often at most as well.
-    """
+    """The task to find the best policy in hindsight, and with ``changes`` the best in turn that change so often."""
 
     kind = "comparator"
     changes: int | None = field(default=None, kw_only=True)
@@ -91,11 +88,7 @@ class Comparator(Task):
 
 @dataclass(frozen=True)
 class Cell(Task):
-    """The task to play one learner; ``oracle`` is None for a learner that needs none.
-
-    A learner that asks an oracle ends with its leader, the best policy so far. With a ``confidence`` the curve has
-    certificates that hold with it; without one the key is what it was before there was a confidence.
-    """
+    """The task to play one learner; ``oracle`` is None for one that needs none, ``confidence`` that of certificates."""
 
     kind = "cell"
     learner: LearnerSection
@@ -129,11 +122,7 @@ class Cell(Task):
 
 @dataclass(frozen=True)
 class Study:
-    """All tasks of a config.
-
-    ``comparator_of`` gives, for the key of a cell, the key of the comparator that its regret is measured with.
-    ``left_out`` holds a message for each learner and horizon that are not played, with the reason.
-    """
+    """All tasks of a config; ``comparator_of`` by keys, ``left_out`` the reasons why some are not played."""
 
     cells: tuple[Cell, ...]
     comparators: tuple[Comparator, ...]

@@ -1,7 +1,4 @@
-"""TOML configs: strict keys, messages that name the key, the line and the nearest known name.
-
-Keys of a section are the arguments of a constructor: a typed table of these, of pydantic, checks them.
-"""
+"""TOML configs, checked by typed tables of constructors' arguments; messages name key, line and nearest name."""
 
 import json
 import re
@@ -133,8 +130,7 @@ def _largest(value: Any) -> int:
 def read_config(path: Path, *, trusted: bool = True) -> sections.Config:
     """Read, check and resolve a config; raises InputError with the key and its line.
 
-    Classes that it names as ``module:Class`` are looked for in its folder. Unless it is ``trusted``, these are refused,
-    and so are files of data and a scheduler.
+    Classes are looked for in its folder. Unless it is ``trusted``, these, files of data and a scheduler are refused.
     """
     check_file(path, "config")
     try:
@@ -159,10 +155,7 @@ def read_config(path: Path, *, trusted: bool = True) -> sections.Config:
 def parse_config(
     tables: dict[str, Any], text: str = "", where: str = "config", folder: Path | None = None, *, trusted: bool = True
 ) -> sections.Config:
-    """Check and resolve the tables of a config; ``text`` is only used to find the line of a wrong key.
-
-    Environments and policy classes are made once, and thrown away, so that their settings are checked here too.
-    """
+    """Check and resolve the tables of a config, making environments and classes once; ``text`` has their lines."""
     reader = _Reader(tables, text, where)
     run: sections.RunSection = reader.section("run", sections.RunSection)
     wanted = folder is not None and any(named_classes(tables))

@@ -19,11 +19,7 @@ _NAMED = ("solver", "oracle", "relaxation", "learner", "policies", "environment"
 
 
 def fingerprint(kind: str, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what decides the numbers of a component: name, options, and digests of what it reads and of its source.
-
-    The content of a file stands in the place of its path. There is no ``source`` for what milpcb brings itself. Raises
-    InputError where a file that is read is not there.
-    """
+    """Return what decides the numbers of a component: name, options, digests of what it reads and of foreign source."""
     target = registry.target(kind, name)
     read = {option: content_digest(Path(str(options[option]))) for option in file_options(kind, name, options)}
     foreign = {target} - {*registry.BUILTIN[kind].values()}
@@ -55,10 +51,7 @@ def _installed_classes(value: Any) -> Iterator[str]:
 
 
 def source_file(name: str, *folders: Path) -> Path | None:
-    """Return the file of the module in ``module:Class``, found without importing it; None where there is none.
-
-    Modules are looked for where Python does, in the folder of the config (local_classes.look_in), and in ``folders``.
-    """
+    """Return the file of the module in ``module:Class``, found without importing it; None where there is none."""
     parts = name.partition(":")[0].split(".")
     spec = local_classes.installed(parts[0])
     if spec is None:
@@ -80,10 +73,7 @@ def is_installed_file(file: Path) -> bool:
 
 
 def source_digest(name: str) -> str | None:
-    """Return the SHA-256 of the source behind ``module:Class`` and of the modules beside it that it imports.
-
-    None for milpcb's own classes, whose version identifies their code, and where no such module is found.
-    """
+    """Return the SHA-256 of the source of ``module:Class`` and what it imports beside it; None for milpcb's own."""
     file = source_file(name)
     if (
         file is None
@@ -115,11 +105,7 @@ def _content_digest(path: Path, *_state: int) -> str:
 
 
 def file_options(kind: str, name: str, options: Mapping[str, Any]) -> list[str]:
-    """Return those options of a component that are paths of files which it reads.
-
-    A class lists them in ``file_options``. Of one that has no such list, and is no class of milpcb, every option that
-    is the path of a file counts as read.
-    """
+    """Return the options that are paths of files: by ``file_options``, or, of foreign classes without, any file."""
     declared = getattr(registry.load(kind, name), "file_options", None)
     if declared is not None:
         return [option for option in declared if options.get(option) is not None]

@@ -13,11 +13,7 @@ OWN_CLASS = r"^[\w.]+:[\w.]+$"  # a class beside the config
 
 
 def schema() -> Schema:
-    """Return the JSON schema of a whole config.
-
-    A key of a built-in part is checked against the type of its argument; those of a class of somebody's are not known
-    here, and anything goes. Rules on several keys are left to ``milpcb run --dry-run``.
-    """
+    """Return the JSON schema of a whole config; of classes of somebody's, anything goes."""
     experiment = _made_from(sections.ExperimentSection)
     horizon = experiment["properties"]["horizon"]
     experiment["properties"]["horizon"] = {"anyOf": [horizon["items"], horizon]}

@@ -74,10 +74,7 @@ class ExperimentSection:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSection:
-    """``[run]``: where the results go, how they are drawn, and who computes them; none of it changes a number.
-
-    ``folder`` is where classes are that the config names as ``module:Class``: its own folder, unless another is given.
-    """
+    """``[run]``: where results go, the folder of own classes, and who computes: none of it changes a number."""
 
     out: Printed | None = None
     folder: Printed | None = None
@@ -105,10 +102,7 @@ class LearnerKeys(OwnKeys):
 
 @dataclass(frozen=True)
 class Component:
-    """A registered name and its options, all defaults filled in; ``label`` is its name in curves.
-
-    Of an oracle the name is its kind, with its solver where it uses one, and both are options too.
-    """
+    """A registered name (of an oracle its kind, with its solver), all options, and its ``label`` in curves."""
 
     name: str
     options: dict[str, Any]
@@ -125,11 +119,7 @@ class Component:
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSection(Component):
-    """One ``[[learners]]`` section.
-
-    ``oracle`` is the table of its own oracle, {} for the common ones; ``oracles`` are those that it plays with.
-    ``contexts`` is the knowledge of contexts to come; the learner is left out at horizons beyond ``max_horizon``.
-    """
+    """One ``[[learners]]`` section: ``oracle`` is the table of its own, {} for the common ``oracles``."""
 
     oracle: dict[str, Any]
     oracles: tuple[Component, ...]

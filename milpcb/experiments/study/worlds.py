@@ -38,11 +38,7 @@ if TYPE_CHECKING:  # milpcb.play does without pydantic
 
 @dataclass(frozen=True)
 class Entrant:
-    """A learner that plays: its label, class and options, those of its oracle, and its knowledge of contexts to come.
-
-    ``name`` is the registered one, by which pictures give it its colour. Without options of an oracle, {}, it is asked
-    that which finds comparators.
-    """
+    """A learner that plays; {} for its oracle is that which finds comparators, ``name`` the registered one."""
 
     label: str
     name: str
@@ -58,10 +54,7 @@ _open: OrderedDict[str, World] = OrderedDict()
 
 @dataclass(frozen=True)
 class World:
-    """Environment, policy class, horizon and side constraints that learners share, in a study and in ``milpcb.play``.
-
-    ``stream`` is that of one seed: a Stream, or a LiveStream, which has contexts and an order too.
-    """
+    """Environment, policy class, Stream or LiveStream, horizon and constraints that learners share, in plays too."""
 
     environment: Any  # an Environment, or a live one
     policies: PolicyClass
@@ -127,10 +120,9 @@ class World:
     def learner(
         self, entrant: Entrant, seed: int, best: Callable[[], Ints | None] | None = None
     ) -> tuple[Learner, Oracle | None]:
-        """Make a learner with the arguments that its constructor names, and the oracle that it asks, if it asks one.
+        """Make a learner, and the oracle that it asks, if any; raises InputError that begins with its label.
 
-        ``best`` computes the labels (m,) of the best policy in hindsight; a learner that never plays needs none. Raises
-        InputError that begins with the learner's label.
+        ``best`` computes the labels (m,) of the best policy in hindsight; a learner that never plays needs none.
         """
         contexts, asked = self.stream.contexts, injection.arguments(entrant.cls)
         try:
@@ -152,10 +144,7 @@ class World:
 
 
 def open_world(task: Task, cache: Cache | None = None) -> World:
-    """Return the world of a task, perhaps one that is open already.
-
-    An environment that takes long to compute its costs keeps them in ``cache``, and finds them there.
-    """
+    """Return the world of a task, perhaps one that is open already; ``cache`` keeps costs that take long."""
     if task.folder is not None:
         local_classes.look_in(task.folder)
     sections = [[each.name, each.options] for each in (task.environment, task.policies, *task.constraints)]

@@ -20,10 +20,7 @@ ALL = "all"
 
 
 def draw(results: Results, names: Iterable[str] = (ALL,)) -> Iterator[Drawing]:
-    """Yield the figures of these names, ``all`` for those that apply.
-
-    Raises UnknownNameError for a name that no figure has, and InputError for a figure that does not apply.
-    """
+    """Yield the figures of these names, ``all`` for those that apply; raises InputError for another."""
     known, wanted = list(registry.entries("figure")), list(names)
     for name in wanted:  # before the first is drawn, and perhaps written
         if name not in {*known, ALL}:

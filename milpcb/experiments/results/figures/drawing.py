@@ -50,10 +50,7 @@ class Drawing:
 
 
 def fitted(name: str, inches: float, size: float, lines: int = 1, weight: str = "normal") -> str:
-    """Return a legible name in about so many lines, broken at spaces and underscores where there are any.
-
-    No line is wider than so many inches at this size in points; the middle of a longer name is left out.
-    """
+    """Return a legible name in about so many lines, none wider than so many inches at a size in points."""
     letters = max(FEWEST, int(72 * inches / (LETTER * size)))
     while True:
         broken = _break(legible(name, lines * letters), letters)
@@ -111,10 +108,7 @@ def shade(axes: Any, rounds: Floats, low: Floats, high: Floats, colour: str) -> 
 
 
 def scale_axis(axis: Any, values: Floats, *, log: bool) -> None:
-    """Make an axis linear or logarithmic; a log axis of less than 2 decades labels 2 and 5 too.
-
-    An axis without any finite value, on which nothing is drawn, is left as it is.
-    """
+    """Make an axis linear or logarithmic; a log axis of less than 2 decades labels 2 and 5 too."""
     if not np.isfinite(values).all():
         return
     grid = axis.axes.get_gridspec()  # None of axes that somebody placed by hand
@@ -176,8 +170,7 @@ def render(
 ) -> dict[str, bytes]:
     """Return the figure as png, svg or pdf bytes by format; the same figure, the same bytes.
 
-    Places in an svg are rounded to a hundredth of a point. ``caption`` is kept in the file, where the format has a
-    place for it; ``as_text`` keeps letters as text, which can be searched and edited, in the place of outlines.
+    ``caption`` is kept in the file; ``as_text`` keeps letters as text in the place of outlines.
     """
     pictures = {}
     letters = {"svg.fonttype": "none", "pdf.fonttype": 42} if as_text else {}

@@ -41,10 +41,7 @@ WIDTH, LETTERS = 3.4, 8.0  # inches of a column of most journals, points
 
 @plain()
 def interactive_page(drawing: Drawing, looks: Mapping[str, Look]) -> bytes:
-    """Return a page with the figure; of its texts those of axes, the names of learners and the caption are kept.
-
-    A mark is a learner's by its colour; learners of one colour share a name. Raises ExtraMissingError without Plotly.
-    """
+    """Return a page with the figure, its caption below; marks are a learner's by colour. Raises ExtraMissingError."""
     with needs("interactive", "a figure to click on"):
         from plotly.graph_objects import Figure as Page
         from plotly.io import to_html
@@ -164,10 +161,7 @@ def _with_legend(traces: list[Trace]) -> list[Trace]:
 
 
 def only(results: Results, learners: Sequence[str]) -> Results:
-    """Return the results of these learners alone, all where none is named; raises UnknownNameError.
-
-    They are named as in figures, or as the config names them, which means all that have a name.
-    """
+    """Return the results of these learners, by names of figures or of the config; all where none is named."""
     known = results.frame["learner"].unique(maintain_order=True).to_list()
     in_config, wanted = registered(results.settings, "learners"), list[str]()
     for name in learners:
@@ -186,11 +180,7 @@ def draw_for(
     xlabel: str | None = None,
     ylabel: str | None = None,
 ) -> Iterator[Drawing]:
-    """Yield the figures of these names for print, as ``draw`` does; the heading begins the caption.
-
-    ``width`` is in inches, ``letters`` is the size of the smallest letters in points; a label of the axes that is None
-    stays as it is drawn.
-    """
+    """Yield figures for print: ``width`` in inches, ``letters`` of points at least, labels of axes where given."""
     scale = letters / SMALL
     for drawing in draw(replace(results, title="", width=width / scale), names):
         figure = drawing.figure

@@ -57,8 +57,7 @@ class Look:
 def looks(learners: Collection[str], names: Mapping[str, str] = MappingProxyType({})) -> dict[str, Look]:
     """Return colour and marker by the labels of a study's learners, no marker twice up to 15 learners.
 
-    ``names`` are the registered names of the labels, where they are known and differ. The colour is that of the name:
-    what it is called and what is beside it change nothing, and variants of one learner are shades of one colour.
+    The colour is that of the registered name, in ``names`` where it is not the label; variants are shades of it.
     """
     of = {label: names.get(label, label) for label in learners}
     found: dict[str, Look] = {}

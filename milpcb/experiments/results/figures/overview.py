@@ -29,10 +29,7 @@ MINUS = "\u2212"
 
 @dataclass(frozen=True)
 class Square:
-    """A learner in a panel: its mean regret, that as a share of random play's, and whether above its guarantee.
-
-    ``least`` is true of the least regret of those compared.
-    """
+    """A learner in a panel: mean regret, as a share of random play's, above its guarantee, least of those compared."""
 
     regret: float
     share: float
@@ -59,10 +56,9 @@ def overview(results: Results) -> list[Drawing]:
 
 
 def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
-    """Return a square for every learner of a panel of final rows; the first of ``apart`` that it has plays randomly.
+    """Return a square for every learner of a panel of final rows, beside the first of ``apart``, which plays randomly.
 
-    Each is shown at its longest horizon, beside random play after as many rounds; the least regret is one of those
-    after the most rounds.
+    Each is at its longest horizon, beside random play after as many rounds; the least is of those after the most.
     """
     random = next(name for name in apart if name in panel.learners)
     ends = Panel(panel.name, longest(panel.frame)).finals

@@ -97,10 +97,7 @@ def _name_panel(axes: Any, name: str, beside: float) -> None:
 
 
 def _label_outside(figure: Figure, every: Sequence[Any], below: str, beside: str) -> None:
-    """Label the lowest panel of every column, and the left side once for all, with the scale where it is no linear one.
-
-    It comes after what is drawn, as that decides the scale.
-    """
+    """Label the lowest panels, and the left side once, with the scale that what is drawn has decided."""
     scales = {"log": " (log scale)"}
     (short_below, _, _), (short_beside, _, _) = below.partition(" against "), beside.partition(" against ")
     for axes in every[-every[0].get_gridspec().ncols :]:
@@ -115,10 +112,7 @@ def _label_outside(figure: Figure, every: Sequence[Any], below: str, beside: str
 
 
 def legend(figure: Figure, entries: Sequence[Entry], *, below: bool) -> None:
-    """Put one legend outside all axes: below them, or to their right, where it is read from top to bottom.
-
-    The figure grows by the room that the legend needs.
-    """
+    """Put one legend below all axes, or to their right; the figure grows by its room."""
     handles = [entry[0] for entry in entries]
     style = {"frameon": False, "fontsize": SMALL}
     room = figure.get_figwidth()
@@ -146,10 +140,7 @@ def with_text(name: str, text: str) -> str:
 
 @plain()
 def power_figure(rows: Floats, power: float) -> Figure:
-    """Return the share of simulated trials that could end by a row, with its pointwise 95 % band.
-
-    ``rows`` (trials,) are those after which each could end, in order, inf where a trial never ended.
-    """
+    """Return the share of trials that could end by a row, with a 95 % band; ``rows`` (trials,) sorted, inf if never."""
     ended = rows[np.isfinite(rows)]
     share = np.arange(1, len(ended) + 1) / len(rows)
     reach = 1.96 * np.sqrt(share * (1 - share) / len(rows))

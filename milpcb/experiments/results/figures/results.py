@@ -39,8 +39,7 @@ OF_ONE_LAW = {"planted", "parity", "heavy_noise", "supervised"}
 class Panel:
     """One environment and policy class, its name (only what differs in the study) and its rows.
 
-    Where learners play with several oracles each, there is a panel for each of these; a learner that has only one
-    oracle, or none, is shown beside every one of them.
+    Where learners play with several oracles each, there is a panel for each; others are shown beside every one of them.
     """
 
     name: str
@@ -172,10 +171,7 @@ def _panels(frame: pl.DataFrame) -> Iterator[Panel]:
 
 
 def read_results(directory: Path) -> Results:
-    """Read curves and config of a run directory; raises RunError where it holds none.
-
-    Bare registered names become words, BISTRO+ for bistro_plus, and guarantees that do not apply are left out.
-    """
+    """Read curves and config of a run directory, in words, without guarantees that do not apply; raises RunError."""
     frame = load(directory)
     try:
         settings: dict[str, Any] = dict(checked(Settings, tomllib.loads(contents(directory / CONFIG).decode())))
@@ -241,10 +237,7 @@ def spread(values: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Final:
-    """The last rows of one learner in a panel, of runs that differ in their seed only: columns (seeds,) of numbers.
-
-    ``labels`` are those of the runs, by the name of their column.
-    """
+    """The last rows of one learner in a panel: ``labels`` and columns (seeds,) of numbers, by their names."""
 
     labels: Mapping[str, str]
     panel: str

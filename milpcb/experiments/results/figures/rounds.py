@@ -93,10 +93,7 @@ def costs(results: Results) -> list[drawing.Drawing]:
 
 @plain()
 def draw_plays(frame: pl.DataFrame, names: Mapping[str, str], *, live: bool, suffix: str) -> bytes:
-    """Return a picture, "png" or "svg", of the plays of milpcb.play: regret, in live play certificates.
-
-    ``names`` are the registered names of the learners, by their labels: they decide the colours, as in a study.
-    """
+    """Return a picture of milpcb.play: regret, live certificates; ``names`` are the registered ones by label."""
     results = of_plays(frame, names)
     plot = regret_plot(results, loglog=False)
     if live:

@@ -150,10 +150,7 @@ def queries(results: Results) -> list[Drawing]:
 
 
 def per_round(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return learner, whole, oracle, low, high: microseconds per round, fastest first.
-
-    The first two are means over the seeds, the others the times of the fastest and of the slowest of them.
-    """
+    """Return learner, whole, oracle (means over seeds), low, high (of seeds): microseconds per round, fastest first."""
     seconds, oracle = (1e6 / pl.col("round") * pl.col(name) for name in ("seconds", "oracle_seconds"))
     columns = {"whole": seconds.mean(), "oracle": oracle.mean(), "low": seconds.min(), "high": seconds.max()}
     return frame.group_by("learner", maintain_order=True).agg(**columns).sort("whole")

@@ -56,10 +56,7 @@ class WorkerDiedError(MilpcbError):
 
 
 class Backend(Protocol):
-    """Computes tasks; a constructor gets the number of ``workers`` and the address of a ``scheduler`` if it names them.
-
-    None for ``workers`` means as many as there are cores.
-    """
+    """Computes tasks; its constructor may name ``workers``, None for one a core, and the address of a ``scheduler``."""
 
     def map(self, work: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R | Exception]]:
         """Yield every task with its result, in the order in which they finish; ``work`` can be pickled.
