@@ -6,7 +6,6 @@ One study has both; they are kept in records, and shown in tables, pictures and 
 import tomllib
 
 import numpy as np
-import polars as pl
 import pytest
 
 import milpcb
@@ -15,7 +14,7 @@ from milpcb.errors import InputError
 from milpcb.experiments.results import confident_column, confident_in
 from milpcb.experiments.results.curves import recovery
 from milpcb.experiments.results.figures import draw
-from milpcb.experiments.results.figures.results import Results, read_results
+from milpcb.experiments.results.figures.results import read_results
 from milpcb.experiments.results.figures.rounds import in_turn_mean_costs
 from milpcb.experiments.results.figures.words import glossary
 from milpcb.experiments.results.records import read_index, read_record
@@ -139,31 +138,13 @@ def test_recovery_counts_the_rounds_after_a_change_until_regret_grows_slowly():
 
 
 def test_pictures_have_lines_of_their_own(run):
-    """Diamonds are certificates with confidence and nothing else; of costs there is a curve of the best in turn."""
+    """Of costs there is a curve of the best in turn."""
     results = read_results(run)
-    (ends,) = draw(results, ["finals"])
-    markers = [line.get_marker() for line in ends.figure.axes[0].lines]
-    assert ("d" in markers) == any("90\u202f% certificate" in text for text in legends(ends))
     rounds, means = in_turn_mean_costs(results.longest_panels[0])
     assert len(means) == 2
     assert (np.diff(rounds) > 0).all()
     (costs,) = draw(results, ["costs"])
     assert any("best 3 in turn" in text for text in legends(costs))
-
-
-def test_near_certificates_are_drawn(make_frame):
-    """A diamond near the regrets is drawn at the mean over the seeds, one far above them is not."""
-    regrets = [float(t) for t in range(1, 31)]
-    frame = pl.concat([make_frame("exp4", seed, regrets) for seed in (0, 1)])
-    for shift, wanted in ((8.0, True), (500.0, False)):
-        asked = frame.with_columns(certificate_95=pl.col("regret") + shift + pl.col("seed"))
-        (drawing,) = draw(Results(asked, "t"), ["finals"])
-        axes = drawing.figure.axes[0]
-        lines = [line for line in axes.lines if line.get_marker() == "d"]
-        assert len(lines) == wanted
-        if wanted:
-            assert lines[0].get_xdata()[-1] == 38.5
-            assert axes.get_xlim()[1] > 38.5
 
 
 @pytest.mark.usefixtures("sketches")

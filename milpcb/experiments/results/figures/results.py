@@ -14,7 +14,6 @@ import polars as pl
 
 from milpcb.core.files import contents
 from milpcb.errors import RunError, clipped
-from milpcb.experiments.results import confident_in
 from milpcb.experiments.results.curves import load, mean_interval
 from milpcb.experiments.results.figures.looks import DISPLAYED, Look, looks
 from milpcb.experiments.results.records import CONFIG
@@ -276,11 +275,6 @@ class Final:
         """The ends of the spread of regret."""
         low, high = spread(self.columns["regret"][:, None])
         return float(low[0]), float(high[0])
-
-    @property
-    def sure(self) -> float:
-        """The mean of the certificates with confidence; NaN where there are none."""
-        return self.mean(confident_in(self.columns) or "")
 
     @property
     def guarantee(self) -> float:

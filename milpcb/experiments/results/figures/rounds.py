@@ -17,7 +17,6 @@ from milpcb.experiments.results.figures.plots import Plot, drawn, with_text
 from milpcb.experiments.results.figures.results import Panel, Results, longest, spread
 from milpcb.types import Floats
 
-FEW = 3  # so many guarantees are drawn across a panel, more of them only at its right end
 FAR = 1.3  # what is so many times above all regrets is not drawn on a linear axis, which it would flatten
 FIRST = 50  # the first T / FIRST rounds of mean costs are left out: means of few costs jump, and stretch the axis
 GUARANTEE: dict[str, Any] = {"linestyle": (0, (1, 2))}
@@ -53,7 +52,8 @@ def regret_loglog(results: Results) -> list[drawing.Drawing]:
 def regret_plot(results: Results, *, loglog: bool) -> Plot:
     """Return the figure of the regret curves."""
     panels = results.longest_panels
-    marks = _guarantee_entries(results, panels, loglog=loglog)
+    dotted = any(_near(panel, loglog=loglog) for panel in panels)
+    marks = [(Line2D([], [], color=drawing.GREY, **GUARANTEE), "guarantee at T, by colour")] if dotted else []
     lines = _lines_of(results, panels, {} if len(panels) > 1 else _texts(panels[0]))
 
     def draw(axes: Any, panel: Panel) -> None:
@@ -182,21 +182,10 @@ def _scale(axes: Any, *, loglog: bool) -> None:
 def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool) -> None:
     """Draw dotted lines; they come after the scale, so that far ones do not decide it."""
     near = _near(panel, loglog=loglog)
-    start = 0.0 if len({round(value) for value in near.values()}) <= FEW else 0.94
     for learner, value in near.items():
-        axes.axhline(value, start, color=results.looks[learner].colour, linewidth=1.2, **GUARANTEE)
+        axes.axhline(value, color=results.looks[learner].colour, linewidth=1.2, **GUARANTEE)
     if near:
         axes.set_ylim(top=max(axes.get_ylim()[1], max(near.values()) * (1.5 if loglog else 1.04)))
-
-
-def _guarantee_entries(results: Results, panels: list[Panel], *, loglog: bool) -> list[tuple[Any, str]]:
-    dotted = list(dict.fromkeys(name for panel in panels for name in _near(panel, loglog=loglog)))
-    if not dotted:
-        return []
-    colour, whose = (
-        (drawing.GREY, ", by colour") if len(dotted) > 1 else (results.looks[dotted[0]].colour, f" of {dotted[0]}")
-    )
-    return [(Line2D([], [], color=colour, **GUARANTEE), f"guarantee at T{whose}")]
 
 
 def _near(panel: Panel, *, loglog: bool) -> dict[str, float]:
@@ -207,15 +196,11 @@ def _near(panel: Panel, *, loglog: bool) -> dict[str, float]:
 
 
 def _not_drawn(results: Results) -> str:
-    above: set[bool] = set()
     for panel in results.longest_panels:
-        near = _near(panel, loglog=False)
-        finite = {name: each for name, each in panel.finals.items() if np.isfinite(each.guarantee)}
-        above |= {each.guarantee >= each.horizon for name, each in finite.items() if name not in near}
-    return words.sentences(
-        "Guarantees of T or more, the largest regret there can be, are void and not drawn." if True in above else "",
-        f"Guarantees more than {FAR:g} times above all curves of a panel are not drawn." if False in above else "",
-    )
+        finite = {name for name, final in panel.finals.items() if np.isfinite(final.guarantee)}
+        if finite - _near(panel, loglog=False).keys():
+            return f"Guarantees of T or more, which are void, and those {FAR:g} times above all curves are not drawn."
+    return ""
 
 
 def _texts(panel: Panel) -> dict[str, str]:

@@ -9,7 +9,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from milpcb.core.decimals import THIN, number
-from milpcb.experiments.results import confident_in, percent_of
 from milpcb.experiments.results.figures import words
 from milpcb.experiments.results.figures.drawing import GREY, SMALL, Drawing, scale_axis, width
 from milpcb.experiments.results.figures.looks import Look
@@ -17,9 +16,6 @@ from milpcb.experiments.results.figures.plots import Entry, Plot, drawn
 from milpcb.experiments.results.figures.results import MANY_SEEDS, Final, Panel, Results
 from milpcb.types import Floats
 
-FAR = 1.3  # a certificate so many times above all regrets is not drawn
-TICK: dict[str, Any] = {"marker": "|", "markersize": 10, "markeredgewidth": 2}
-DIAMOND: dict[str, Any] = {"marker": "d", "markersize": 6, "markerfacecolor": "white"}
 ABOVE, VOID = "above T", "A guarantee above T, the largest regret there can be, is void."
 GAP = 0.12  # inches between the numbers of two columns
 REST = 0.35  # opacity of what the oracle did not take
@@ -33,10 +29,11 @@ def finals(results: Results) -> list[Drawing]:
     order = _by_place(results, panels)
     tables = {panel.name: panel.finals for panel in panels}
     rows = [row for table in tables.values() for row in table.values()]
-    low, high = _range(rows)
+    low, high = min(0.0, *(row.ends[0] for row in rows)), max(0.0, *(row.ends[1] for row in rows))
+    high = max(high, low + 1.0)
 
     def draw(axes: Any, panel: Panel) -> float:
-        _draw_rows(axes, tables[panel.name], results.looks, order, high)
+        _draw_rows(axes, tables[panel.name], results.looks, order)
         axes.set_xlim(low - 0.03 * (high - low), high + 0.03 * (high - low))
         scale_axis(axes.xaxis, np.array([low, high]), log=False)
         return _write_numbers(axes, tables[panel.name], order)
@@ -45,8 +42,11 @@ def finals(results: Results) -> list[Drawing]:
     numbers = "At the right of each row: its mean regret and, in grey, its guarantee, which is known before the start."
     above = VOID if any(_promise(row) == ABOVE for row in rows) else ""
     caption = words.sentences(numbers, above, words.void_words(results), words.band(results), order_words)
-    below, marks = f"regret against {results.against}", _end_entries(results, rows, high)
-    plot = Plot(results, panels, draw, below, rows=order, marks=marks)
+    marks: list[Entry] = [(Line2D([], [], linestyle="", color=GREY, marker="o", markersize=6), "mean")]
+    if results.seeds > 1:
+        reach = "range of the seeds" if results.seeds < MANY_SEEDS else f"95{THIN}% interval of the mean"
+        marks.append((Line2D([], [], color=GREY, linewidth=2.2), reach))
+    plot = Plot(results, panels, draw, f"regret against {results.against}", rows=order, marks=marks)
     return [drawn(plot, "finals", "Regret at the end", words.verdict(results), caption)]
 
 
@@ -58,29 +58,19 @@ def _by_place(results: Results, panels: list[Panel]) -> list[str]:
     return sorted(found, key=lambda learner: np.mean(found[learner]))
 
 
-def _range(rows: Sequence[Final]) -> tuple[float, float]:
-    high = max(0.0, *(row.ends[1] for row in rows))
-    near = [mark for row in rows for mark in (row.mean("certificate"), row.sure) if mark <= FAR * high]
-    low = min(0.0, *(row.ends[0] for row in rows), *near)
-    return low, max(high, *near, low + 1.0)
-
-
 def _promise(row: Final) -> str:
     if row.guarantee < row.horizon:
         return number(row.guarantee)
     return ABOVE if np.isfinite(row.guarantee) else ""
 
 
-def _draw_rows(axes: Any, table: Mapping[str, Final], looks: Mapping[str, Look], order: list[str], high: float) -> None:
+def _draw_rows(axes: Any, table: Mapping[str, Final], looks: Mapping[str, Look], order: list[str]) -> None:
     axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0.5)
     for learner, row in table.items():
         place, look = order.index(learner), looks[learner]
         if row.ends[1] > row.ends[0]:
             axes.plot(row.ends, [place, place], color=look.colour, linewidth=2.2)
         axes.plot(row.regret, place, **look.points())
-        for mark, style in ((row.mean("certificate"), TICK), (row.sure, DIAMOND)):
-            if mark <= high:
-                axes.plot(mark, place, color=look.colour, **style, zorder=1.5)
 
 
 def _write_numbers(axes: Any, table: Mapping[str, Final], order: list[str]) -> float:
@@ -100,20 +90,6 @@ def _write_numbers(axes: Any, table: Mapping[str, Final], order: list[str]) -> f
             axes.annotate(text, place, (72 * right, 0), xycoords=("axes fraction", "data"), va="center", **style)
         axes.annotate(heading, (1.0, 1.0), (72 * right, 3), xycoords="axes fraction", va="bottom", **style)
     return right
-
-
-def _end_entries(results: Results, rows: Sequence[Final], high: float) -> list[tuple[Any, str]]:
-    marks: dict[str, Any] = {"linestyle": "", "color": GREY}
-    entries: list[tuple[Any, str]] = [(Line2D([], [], **marks, marker="o", markersize=6), "mean")]
-    if any(row.ends[1] > row.ends[0] for row in rows):
-        reach = "range of the seeds" if results.seeds < MANY_SEEDS else f"95{THIN}% interval of the mean"
-        entries.append((Line2D([], [], color=GREY, linewidth=2.2), reach))
-    if any(row.mean("certificate") <= high for row in rows):
-        entries.append((Line2D([], [], **marks, **TICK), "certificate"))
-    if any(row.sure <= high for row in rows):
-        sure = percent_of(str(confident_in(results.frame.columns)))
-        entries.append((Line2D([], [], **marks, **DIAMOND), f"{sure}{THIN}% certificate"))
-    return entries
 
 
 def times(results: Results) -> list[Drawing]:

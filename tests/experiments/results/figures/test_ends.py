@@ -68,7 +68,7 @@ def drawn_play(frame):
 def dotted(figure):
     """Return the heights of the horizontal lines of a figure, which are guarantees."""
     lines = [line for axes in figure.axes for line in axes.lines]
-    return [float(line.get_ydata()[0]) for line in lines if list(line.get_xdata()) in ([0, 1], [0.94, 1])]
+    return [float(line.get_ydata()[0]) for line in lines if list(line.get_xdata()) == [0, 1]]
 
 
 @pytest.mark.parametrize(("guarantee", "drawn"), [(91.0, True), (99.0, True), (100.0, False), (130.0, False)])
@@ -92,7 +92,7 @@ def test_studies_say_so_in_the_caption(guarantee, drawn):
     """The caption of a study's regret says that void guarantees are left out, only where there are some."""
     results = Results(study(curves(guarantee), 100), "study")
     (drawing,) = regret(results)
-    assert ("are void and not drawn" in drawing.caption) != drawn
+    assert ("are not drawn" in drawing.caption) != drawn
     (ends,) = finals(results)
     assert ("above T" in texts(ends.figure)) != drawn
     assert ("A guarantee above T" in ends.caption) != drawn
@@ -106,18 +106,6 @@ def test_the_rounds_are_those_that_the_learner_played():
     (drawing,) = regret(results)
     assert dotted(drawing.figure) == []
     assert "void, above T" in texts(drawing.figure)
-    assert "are void and not drawn" in drawing.caption
+    assert "are not drawn" in drawing.caption
     (ends,) = finals(results)
     assert "above T" in texts(ends.figure)
-
-
-def test_the_legend_says_whose_guarantees_are_drawn():
-    """The only dotted line has the colour and the name of its learner; of several each has its learner's colour."""
-    one = curves(91.0)
-    name = one["learner"][0]
-    figure = drawn_play(one)
-    (handle,) = [line for each in figure.legends for line in each.get_lines()][-1:]
-    assert f"guarantee at T of {name}" in texts(figure)
-    assert handle.get_color() == figure.axes[0].lines[0].get_color()
-    both = pl.concat([one, one.with_columns(learner=pl.lit("another"))])
-    assert "guarantee at T, by colour" in texts(drawn_play(both))

@@ -150,8 +150,8 @@ def test_the_order_is_that_of_the_config(make_frame):
     assert frame["learner"].unique(maintain_order=True).to_list() == ["uniform", "b"]
 
 
-def test_finals_are_means_spreads_and_certificates(make_frame):
-    """A row has its mean, the range of few seeds, and its certificate; beside it regret, and guarantee in grey."""
+def test_finals_are_means_and_spreads(make_frame):
+    """A row has its mean, the range of few seeds; beside it regret, and guarantee in grey."""
     frame = make_frame(["uniform", "bistro_plus"], noise=0.3)
     results = Results(frame.with_columns(guarantee=pl.col("guarantee").clip(upper_bound=900.0)), "t")
     drawing = one(results, "finals")
@@ -163,7 +163,7 @@ def test_finals_are_means_spreads_and_certificates(make_frame):
         own = results.finals.filter(pl.col("learner") == learner)
         drawn = np.concatenate(lines_of(axes, results.looks[learner].colour))
         assert set(drawn[:, 1]) == {row}
-        wanted = [own["regret"].min(), own["regret"].max(), own["regret"].mean(), own["certificate"].mean()]
+        wanted = [own["regret"].min(), own["regret"].max(), own["regret"].mean()]
         assert sorted(drawn[:, 0]) == pytest.approx(sorted(wanted))
     beside = {text.get_text(): text.get_color() for text in axes.texts}
     assert {number(mean) for mean in means["regret"]} < set(beside)
