@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import pytest
 
-from milpcb.adapters.coba import CobaLearner
+from milpcb.adapters.coba import CobaLearner, numbers
 from milpcb.bandit import Bandit
 from milpcb.errors import InputError, UnknownNameError
 from policies import DecisionTrees
@@ -151,3 +151,11 @@ def test_wide_rewards_are_played_as_those_of_the_range(size):
 def wide(t, context, action, rng):
     """Return the reward on a scale from -3 to 7."""
     return 10 * reward(t, context, action, rng) - 3
+
+
+def test_contexts_are_flattened():
+    """Nothing, a number and nested lists; strings, sparse contexts and anything else are refused."""
+    contexts = [None, 3, [1, [2.0, (3,)]]]
+    assert list(map(numbers, contexts)) == [[0.0], [3.0], [1.0, 2.0, 3.0]]
+    for context in ("red", {"size": 1}, [1, "red"], object()):
+        refused(lambda context=context: numbers(context), "contexts must be numbers")

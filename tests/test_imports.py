@@ -49,7 +49,7 @@ LAYERS = (
 # Where a package from outside may be imported; the rest of the standard library and these may be imported anywhere:
 ANYWHERE = {"numpy", "scipy"}
 VENDORS = {
-    "coba": ("milpcb.environments.coba",),
+    "coba": (),
     "contextualbandits": ("milpcb.learners.rivals",),
     "coptpy": ("milpcb.solvers.copt",),
     "cplex": ("milpcb.solvers.cplex",),

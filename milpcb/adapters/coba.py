@@ -1,11 +1,10 @@
 """A learner for the experiments of the package coba: ours beside Vowpal Wabbit, in coba's own processes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 from milpcb.bandit import Bandit, Decision
-from milpcb.environments.coba import numbers
 from milpcb.errors import InputError, shown
 from milpcb.protocols import PolicyClass
 
@@ -87,3 +86,20 @@ class CobaLearner:
             )
         self.bandit.learn(self._open[played.index(asked)][-1], reward=reward)
         del self._open[played.index(asked)]
+
+
+def numbers(context: Any) -> list[float]:
+    """Return a context as a flat list of numbers; one of none at all is a 0."""
+    return [0.0] if context is None else list(_flat(context))
+
+
+def _flat(context: Any) -> Iterator[float]:
+    if hasattr(context, "as_onehot"):  # a category, which is a string too
+        yield from map(float, context.as_onehot)
+    elif isinstance(context, (int, float)):
+        yield float(context)
+    elif isinstance(context, (str, Mapping)) or not isinstance(context, Iterable):
+        raise InputError(f"contexts must be numbers, categories or lists of them, got {shown(context)}; encode them")
+    else:
+        for part in context:
+            yield from _flat(part)

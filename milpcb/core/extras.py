@@ -18,7 +18,6 @@ MODULES = {
     "learn": {"narwhals", "polars", "sklearn"},
     "interactive": {"plotly"},
     "vw": {"vowpalwabbit"},
-    "coba": {"coba"},
     "contextualbandits": {"contextualbandits"},
 }  # fmt: skip
 

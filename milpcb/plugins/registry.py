@@ -118,7 +118,6 @@ BUILTIN: dict[str, dict[str, str]] = {
         "mirror": "milpcb.environments.mirror:Mirror",
         "supervised": "milpcb.environments.supervised:Supervised",
         "replay": "milpcb.environments.replay:Replay",
-        "coba": "milpcb.environments.coba:Coba",
     },
     "constraint": {
         "share_at_most": "milpcb.constraints:share_at_most",

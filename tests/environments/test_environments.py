@@ -17,7 +17,7 @@ from policies.trees import DecisionTrees
 from policies.trees.policy_class import OpenedTrees
 
 HORIZON = 2 * BLOCK + 17  # no multiple of the block
-BY_NAME = sorted(set(registry.names("environment")) - {"replay", "coba"})  # they have files of their own
+BY_NAME = sorted(set(registry.names("environment")) - {"replay"})  # which needs files
 DETERMINISTIC = {"cost_right": 0.0, "cost_wrong": 1.0}
 
 

@@ -86,12 +86,9 @@ def learner_checks():
 
 
 def environment_checks():
-    """One parameter for each check of each registered environment but those that need files or an extra.
-
-    These have tests of their own.
-    """
+    """One parameter for each check of each registered environment but replay, which needs files."""
     for name in registry.names("environment"):
-        for check in testing.battery("environment", name) if name not in ("replay", "coba") else ():
+        for check in testing.battery("environment", name) if name != "replay" else ():
             yield pytest.param(check, id=f"{name}, {check}")
 
 
