@@ -114,20 +114,6 @@ def _plant(opened: Opened, contexts: Floats, rng: np.random.Generator, before: I
 
 
 @dataclass(frozen=True)
-class HeavyNoise(Planted):
-    """A planted policy whose costs are almost a coin toss: 0.45 against 0.55; breaks learners that are sure too soon.
-
-    Parameters
-    ----------
-    n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
-
-    """
-
-    cost_right: float = 0.45
-    cost_wrong: float = 0.55
-
-
-@dataclass(frozen=True)
 class Switching(Planted):
     """Costs that are not i.i.d.: what was learnt before a switch is wrong after it.
 

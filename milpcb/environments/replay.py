@@ -6,20 +6,19 @@ import logging
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from milpcb.core.checks import choice, context_array, cost_array, whole
+from milpcb.core.checks import context_array, cost_array, whole
 from milpcb.data.tables import read_table, remarks
 from milpcb.environments.stream import CheckedStream, check_opening
 from milpcb.errors import InputError
 from milpcb.protocols import PolicyClass
-from milpcb.rng import check_seed, child
+from milpcb.rng import check_seed
 from milpcb.types import Floats, Ints
 
 _log = logging.getLogger(__name__)
-Order = Literal["file", "shuffled"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,6 @@ class Replay:
     ----------
     contexts : CSV or Parquet file of the contexts (T, d), with or without a header of feature names
     costs : file of the costs (T, K) in [0, 1] of all actions, with or without a header of action names
-    order : "file", or "shuffled" by the seed, which makes drifting costs look i.i.d.
 
     """
 
@@ -40,10 +38,8 @@ class Replay:
 
     contexts: str
     costs: str
-    order: Order = "file"
 
     def __post_init__(self) -> None:
-        choice("order", self.order, get_args(Order))
         self._load()
 
     @property
@@ -62,7 +58,7 @@ class Replay:
         return self._load().action_names
 
     def open(self, policies: PolicyClass, horizon: int, seed: int) -> ReplayStream:
-        """Return the rounds in the seed's order; raises InputError when the horizon is longer than the files."""
+        """Return the rounds, the same of every seed; raises InputError when the horizon is longer than the files."""
         check_opening(self.n_actions, policies, horizon)
         data = self._load()
         if horizon > len(data.rows):
@@ -70,10 +66,7 @@ class Replay:
                 f"the horizon is {horizon}, but {self.contexts} has {len(data.rows)} rounds; lower the horizon"
             )
         check_seed(seed)
-        rounds = np.arange(len(data.rows))
-        if self.order == "shuffled":
-            rounds = child(seed, "environment", "order").permutation(rounds)
-        return ReplayStream(data.contexts, data.rows[rounds[:horizon]], data.costs[rounds[:horizon]])
+        return ReplayStream(data.contexts, data.rows[:horizon], data.costs[:horizon])
 
     def _load(self) -> _History:
         paths = Path(self.contexts), Path(self.costs)

@@ -1,14 +1,14 @@
 """Learners that go through a list of all policies each round: Hedge, Exp4.P, PolicyElimination."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.core.checks import check_delta, real
+from milpcb.core.checks import check_delta
 from milpcb.errors import InputError
 from milpcb.learners.base import Learner
 from milpcb.learners.low_variance import smooth
-from milpcb.learners.needs import EnumeratedOracle, check_pool, require
+from milpcb.learners.needs import check_pool, require
 from milpcb.protocols import ContextModel
 from milpcb.types import Floats, Ints
 
@@ -29,7 +29,7 @@ class Hedge(Learner):
     kept = ("_totals",)
     horizon: int
 
-    def __init__(self, oracle: EnumeratedOracle, *, horizon: int, seed: int = 0) -> None:
+    def __init__(self, oracle: Any, *, horizon: int, seed: int = 0) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         require("hedge", oracle, "enumerate")
         self._labelings = np.ascontiguousarray(oracle.labelings.T)  # (m, N): a round reads one row
@@ -74,7 +74,7 @@ class Exp4P(Learner):
     kept = ("_log_weights", "_q")
     horizon: int
 
-    def __init__(self, oracle: EnumeratedOracle, *, horizon: int, seed: int = 0, delta: float = 0.05) -> None:
+    def __init__(self, oracle: Any, *, horizon: int, seed: int = 0, delta: float = 0.05) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         require("exp4p", oracle, "enumerate")
         K = self.n_actions
@@ -110,6 +110,7 @@ class Exp4P(Learner):
 
 
 LARGEST = 60_000
+GROWTH = 1.1  # of t until PolicyElimination solves for P again; 1 is the letter
 
 
 class PolicyElimination(Learner):
@@ -122,15 +123,14 @@ class PolicyElimination(Learner):
     (constants as we know them): choose P over the survivors such that E_x[1 / ((1 - K mu_t) P(pi(x)|x) + mu_t)] <= 2K
     for each of them; play that; drop every policy whose mean estimated reward is more than 2 b_t below the best one's.
 
-    P is solved for again only when t has grown by a factor ``growth``; between, P and mu are those of round s, t <
-    growth * s. Regret grows by sqrt(growth) at most: policies in play survived s, so their regret is a multiple of b_s
-    <= sqrt(growth) b_t, and exploration costs K mu_s <= sqrt(growth) K mu_t.
+    P is solved for again only when t has grown by a factor g = 1.1; between, P and mu are those of round s, t < g s.
+    Regret grows by sqrt(g) at most: policies in play survived s, so their regret is a multiple of b_s <= sqrt(g) b_t,
+    and exploration costs K mu_s <= sqrt(g) K mu_t.
 
     Parameters
     ----------
     oracle, pool, horizon, seed : as of every learner
     delta : the chance that the theorem may fail
-    growth : at least 1, which is the letter
 
     """
 
@@ -139,13 +139,12 @@ class PolicyElimination(Learner):
 
     def __init__(
         self,
-        oracle: EnumeratedOracle,
+        oracle: Any,
         pool: ContextModel,
         *,
         horizon: int | None = None,
         seed: int = 0,
         delta: float = 0.05,
-        growth: float = 1.1,
     ) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         require(type(self).__name__, oracle, "enumerate")
@@ -159,7 +158,6 @@ class PolicyElimination(Learner):
                 f"and the class has {N}; take learner 'ilovetoconbandits', or a smaller class"
             )
         self.delta = check_delta(delta)
-        self.growth = real("growth", growth, "finite and at least 1 (P in every round)", lambda factor: factor >= 1)
         self._law: Floats | None = getattr(pool, "weights", None)
         self._actions = np.ascontiguousarray(self._labelings.T)  # (m, N): a round reads one row
         self._solved, self._mu = 0, 0.0
@@ -183,7 +181,7 @@ class PolicyElimination(Learner):
         width = float(2 * np.sqrt(2 * self.n_actions * self._log(t) / t))  # b_t
         self._alive &= self._totals >= self._totals[self._alive].max() - 2 * t * width
         # While mu is at its cap of 1/(2K) every P will do, the one in play too.
-        if t + 1 >= self.growth * self._solved and self.exploration(t + 1) < self._mu:
+        if t + 1 >= GROWTH * self._solved and self.exploration(t + 1) < self._mu:
             self._solve(t)
 
     def exploration(self, t: int) -> float:
@@ -193,12 +191,12 @@ class PolicyElimination(Learner):
     def guarantee(self) -> float:
         """Return a bound on expected regret where contexts' law is known: the theorem's plus delta T for when it fails.
 
-        16 sqrt(2 T K log(4 T^2 N / delta)) (constant as we know it) times sqrt(growth), to the policy of least expected
+        16 sqrt(2 T K log(4 T^2 N / delta)) (constant as we know it) times sqrt(g), to the policy of least expected
         cost; the best in hindsight may cost less by sqrt(T log N / 2), which is not added.
         """
         if self._law is None or self.horizon is None:
             return np.inf
-        bound = 16 * np.sqrt(self.growth * 2 * self.horizon * self.n_actions * self._log(self.horizon))
+        bound = 16 * np.sqrt(GROWTH * 2 * self.horizon * self.n_actions * self._log(self.horizon))
         return float(bound + self.delta * self.horizon)
 
     def _log(self, t: int) -> float:

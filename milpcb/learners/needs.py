@@ -1,10 +1,10 @@
 """Requirements of learners: an oracle with certain capabilities, a model of contexts, contexts known from the start."""
 
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from milpcb.errors import InputError, shown
 from milpcb.protocols import Policy
-from milpcb.types import Answer, Floats, Ints
+from milpcb.types import Answer, Floats
 
 # capability -> what to write in the config for an oracle that has it
 REMEDY = {
@@ -17,14 +17,6 @@ REMEDY = {
     "columns": '{ kind = "search" } where the class keeps running leaf totals',
     "enumerate": '{ kind = "enumeration" }',
 }
-
-
-class EnumeratedOracle(Protocol):
-    """An oracle that lists its labelings (kind "enumeration")."""
-
-    n_actions: int
-    capabilities: frozenset[str]
-    labelings: Ints
 
 
 def require(learner: str, oracle: Any, *capabilities: str) -> None:

@@ -114,7 +114,6 @@ BUILTIN: dict[str, dict[str, str]] = {
         "alternating_leader": "milpcb.environments.planted:AlternatingLeader",
         "seasonal": "milpcb.environments.planted:Seasonal",
         "parity": "milpcb.environments.misleading:Parity",
-        "heavy_noise": "milpcb.environments.planted:HeavyNoise",
         "mirror": "milpcb.environments.mirror:Mirror",
         "supervised": "milpcb.environments.supervised:Supervised",
         "replay": "milpcb.environments.replay:Replay",

@@ -124,7 +124,6 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
         {"oracle": opened(FiniteClass(MANY, 16), contexts=CONTEXTS[:4]), "pool": FinitePool(CONTEXTS[:4])},
         "at most 60000",
     ),
-    ("policy_elimination", {"growth": 0.9}, "growth"),
 ]
 
 

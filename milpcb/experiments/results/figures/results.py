@@ -31,7 +31,7 @@ FOR_ONE_LAW = {
     *("epoch_greedy", "epsilon_greedy", "explore_then_commit", "ilovetoconbandits"),
     *("policy_elimination", "randomized_ucb"),
 }
-OF_ONE_LAW = {"planted", "parity", "heavy_noise", "supervised"}
+OF_ONE_LAW = {"planted", "parity", "supervised"}
 
 
 @dataclass(frozen=True)
