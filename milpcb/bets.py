@@ -1,14 +1,7 @@
 """Confidence bounds by betting: what the estimated costs of one run prove of the policies' true costs.
 
-With c the cost of the action y that was played in round s and e >= 0 an estimate of it (milpcb.ledger), costs that may
-depend on the whole past, and l = -log(1 - lambda): with probability 1 - delta, for all t, all N policies and all G
-stakes lambda at once,
-
-    sum_s c_s(pi(x_s)) >= sum over s with y_s = pi(x_s) of [c_s + log(1 + lambda (e_s - c_s)) / l]
-                          - log(N G / delta) / l
-
-(statement 16 of milpcb/theory/confidence.md; derived for this project). The sum is over entries (context, action), so
-the policy for which it is least is one query to an oracle.
+Formulas are those of statement 16 of milpcb/theory/confidence.md, derived for this project: c is the cost of the action
+played, e >= 0 its estimate, lambda a stake and l = -log(1 - lambda).
 """
 
 from __future__ import annotations
@@ -75,9 +68,9 @@ class Floor:
 class RunningMean:
     """Confidence sequence for the mean of the expectations of numbers in [0, 1], valid at all times simultaneously.
 
-    With m_s the expectation of number X_s given the past, g_s a guess of X_s from the past and psi(lambda) = -log(1 -
-    lambda) - lambda, with probability 1 - delta, for all n and G stakes at once, |sum of X_s - m_s| <= (psi(lambda) V +
-    log(2 G / delta)) / lambda, where V is the sum of the (X_s - g_s)^2: statement L2 of milpcb/theory/confidence.md.
+    Statement L2 of milpcb/theory/confidence.md: with g_s a guess of X_s from the past, V the sum of the (X_s - g_s)^2
+    and psi(lambda) = -log(1 - lambda) - lambda, with probability 1 - delta, always, the sum is off by at most
+    (psi(lambda) V + log(2 G / delta)) / lambda.
     """
 
     def __init__(self) -> None:
@@ -127,9 +120,9 @@ WITH_HORIZON, ANYTIME, BOLDEST = 4.0, 1.5, 0.5
 class Optimism:
     """Optimistic estimates, so that actions that were seldom tried are tried again.
 
-    In the place of an estimate e >= c, x = c + log(1 + lambda (e - c)) / l <= e, where l = -log(1 - lambda). The stakes
-    lambda are fixed in advance and never increase; without a horizon they fall with the round. ``log_size`` is log N,
-    ``factor`` multiplies all stakes (statement 17 of milpcb/theory/confidence.md).
+    They are x = c + log(1 + lambda (e - c)) / l <= e in the place of e >= c, at stakes lambda that are fixed in advance
+    and never increase (statement 17 of milpcb/theory/confidence.md). ``log_size`` is log N, ``factor`` multiplies all
+    stakes.
     """
 
     def __init__(self, log_size: float, n_actions: int, horizon: int | None, factor: float = 1.0) -> None:

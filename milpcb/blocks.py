@@ -1,8 +1,7 @@
 """Blocks of rounds, and the best policies in turn on them: certificates for a world that changes.
 
-S policies in turn, of which one is followed by the next at the end of a block, are one policy of the block and the
-context. So all that is proved of policies is proved of them (milpcb/theory/changes.md), where the block of each round
-is known before its action is drawn: it is that of the number of rounds that were finished when the round began.
+The block of a round is known before its action is drawn: it is that of the number of rounds that were finished when it
+began (milpcb/theory/changes.md).
 """
 
 from __future__ import annotations
@@ -82,9 +81,8 @@ def least_in_turn(
 ) -> list[InTurn]:
     """Return the least total of exactly 1, 2, ..., ``most`` policies in turn on ``n_blocks`` blocks, and their ends.
 
-    ``value(j, k)`` is the least total of one policy on the blocks j + 1, ..., k, and is asked once at most;
-    ``toll(j)`` is added for a change at the end of block j. D_1[k] = V(0, k), and
-    D_S[k] = min over j of D_{S-1}[j] + V(j, k) + toll(j).
+    ``value(j, k)`` is the least total of one policy on the blocks j + 1, ..., k, ``toll(j)`` is added for a change at
+    the end of block j. D_1[k] = V(0, k), and D_S[k] = min over j of D_{S-1}[j] + V(j, k) + toll(j).
     """
     value = cache(value)
 

@@ -54,14 +54,12 @@ class Minimiser(Protocol):
 class Ledger:
     """Played costs, and what rounds prove of all costs by block, context and action: certificates are made of these.
 
-    In round s the cost c of the action y was shown, and e >= 0 estimates it: for every action a, the mean of e 1[y = a]
-    given the past is at most the cost of a, as that of c / q, q the probability that y was drawn with. Statement 9 of
-    milpcb/theory/README.md: the mean of C = sum_s c_s - min_pi sum_s e_s 1[pi(x_s) = y_s], the certificate, bounds mean
-    regret. Its standard error is the root of the sum of (e - c)^2 over rounds in which the minimiser plays y, and of
-    c^2 over the others; that the minimiser was chosen by the same numbers is left out of account.
+    The estimate e >= 0 of a round is that of statement 9 of milpcb/theory/README.md: for every action a, the mean of e
+    1[y = a] given the past is at most the cost of a, as that of c / q. The standard error of a certificate leaves out
+    of account that the minimiser was chosen by the same numbers.
 
-    Sums are, in this order: of e, (e - c)^2, c^2, of what each stake proves of costs, and of what it proves of gains
-    1 - c, of which (1 - c) w is the estimate, w >= 0 with a mean of w 1[y = a] of at most 1.
+    Sums are, in this order: of e, (e - c)^2, c^2, of what each stake proves of costs, and of what it proves of gains 1
+    - c, of which (1 - c) w is the estimate, w >= 0 with a mean of w 1[y = a] of at most 1.
     """
 
     def __init__(self, stakes: Sequence[float] = STAKES) -> None:
@@ -173,8 +171,7 @@ class Ledger:
     def confident(self, oracle: Minimiser, confidence: float) -> float:
         """Return a number that regret exceeds after any of all rounds with probability 1 - ``confidence`` at most.
 
-        Costs may react to all rounds before; each stake is one minimisation (statement 16 of
-        milpcb/theory/confidence.md).
+        Each stake is one minimisation (statement 16 of milpcb/theory/confidence.md).
         """
         self._check_union(oracle)
         least = 0.0  # what the best policy has paid, at least
@@ -206,7 +203,7 @@ class Ledger:
 
         That is in the mean, as in ``certify``; or, with a ``confidence``, at least, for all numbers of policies at once
         (statements 20 and 21 of milpcb/theory/changes.md). It takes n (n + 1) / 2 minimisations for n blocks, of each
-        stake that may prove more than those before it. ``most`` is cut off at n.
+        stake.
         """
         self._check_rows(oracle)
         if confidence is None:
@@ -226,8 +223,7 @@ class Ledger:
     def change(self, oracle: Minimiser, most: int, confidence: float) -> ProvedChange | None:
         """Return a proof that no policy has paid as little as the fewest of 2, ..., ``most`` in turn, None for none.
 
-        It is wrong with probability 1 - ``confidence`` at most: half of that for what the best policy has paid at
-        least, half for what the others have paid at most, by their gains 1 - c (statement 22).
+        It is wrong with probability 1 - ``confidence`` at most: half of that for each of its two sides (statement 22).
         """
         half = (1 + confidence) / 2
         single = self.cost - self.confident(oracle, half)

@@ -12,9 +12,8 @@ from milpcb.protocols import PolicyClass
 class CobaLearner:
     """A registered learner with the methods that coba's ``Experiment`` calls: ``predict``, ``learn`` and ``params``.
 
-    Contexts need not be known: each is added when it first comes, flattened to numbers. Actions are numbered as coba
-    lists them, which must be the same ones every round. Batches are played one by one and learnt late, which learners
-    must allow, as exp4 does. coba writes what a learner raises into its log and goes on without it.
+    Contexts need not be known: each is added when it first comes, flattened to numbers. Every round must offer the same
+    actions in one order. Batches are played one by one and learnt late, which learners must allow, as exp4 does.
 
     Parameters
     ----------

@@ -166,11 +166,10 @@ class Transductive(_OnTable):
 class Empirical(_OnTable):
     """Future contexts are drawn, with replacement, from those of all rounds before the current epoch.
 
-    The law of the contexts is unknown and cannot be sampled. The setting and the idea are those of Wu, Sima &
-    Szpankowski (2024, arXiv 2401.15520), read as an abstract; the epochs, and drawing with replacement for all rounds
-    left, are our own, and no bound on regret is claimed. Rounds count from 1; epoch e holds the rounds 2^e to 2^(e+1) -
-    1, so the sample is that of the 2^e - 1 rounds before it: the imagined future rounds depend on nothing that is being
-    decided. In round 1 there is no sample, and no noise. The model remembers what *one* learner saw.
+    The law of the contexts is unknown and cannot be sampled: the setting and the idea of Wu, Sima & Szpankowski (2024,
+    arXiv 2401.15520), read as an abstract; no bound on regret is claimed. Epoch e holds the rounds 2^e to 2^(e+1) - 1,
+    so that imagined rounds depend on nothing that is being decided; in round 1 there is no noise. The model remembers
+    what *one* learner saw.
 
     Parameters
     ----------

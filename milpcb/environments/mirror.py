@@ -26,12 +26,10 @@ DIGITS = 9  # of mean probabilities: what differs by less is a tie, so that the 
 class Mirror:
     """The action that the learner is likeliest to play is the one that costs, in every round.
 
-    Breaks learners whose play is nearly certain given the past. Several copies of ``learner`` play side by side on the
-    contexts of the run, which are those of ``Planted``; a round costs 1 for the action with the largest mean
-    probability over the copies (of several the first), 0 for the others, and each copy learns from its own draw. The
-    costs so written down are a fixed sequence: any learner may be played on them, and all guarantees for costs that are
-    fixed in advance hold. Costs are computed as rounds are asked for, and take ``copies`` times as long as a run of the
-    learner; a study computes them once for each seed and keeps them.
+    Breaks learners whose play is nearly certain given the past. Several copies of ``learner`` play side by side on
+    contexts as of ``Planted``; a round costs 1 for the action with the largest mean probability over the copies (of
+    several the first), 0 for the others, and each copy learns from its own draw. The costs are a fixed sequence, so all
+    guarantees for costs that are fixed in advance hold; a study computes them once for each seed and keeps them.
 
     Parameters
     ----------

@@ -22,9 +22,8 @@ CANDIDATES = 32
 class Planted:
     """The benign case: nothing is adversarial, and the class holds the best policy there is.
 
-    Shows how fast a learner finds that policy. Contexts are random 0/1 rows (repeats possible). Of 32 policies drawn
-    from the class, the one whose labels are spread most evenly over the actions is planted; the stream names it in
-    ``planted``.
+    Contexts are random 0/1 rows (repeats possible). Of 32 policies drawn from the class, the one whose labels are
+    spread most evenly over the actions is planted; the stream names it in ``planted``.
 
     Parameters
     ----------
@@ -117,9 +116,9 @@ def _plant(opened: Opened, contexts: Floats, rng: np.random.Generator, before: I
 class Switching(Planted):
     """Costs that are not i.i.d.: what was learnt before a switch is wrong after it.
 
-    Breaks learners that stop exploring, or that never give up an early estimate. A learner that tracks the changes may
-    pay less than any fixed policy, so regret can be negative. Up to the first switch, a seed shows the same rounds as
-    in ``Planted`` with the same settings. The stream names the policies, one a phase, in ``planted``.
+    Breaks learners that stop exploring, or that never give up an early estimate. Regret can be negative. Up to the
+    first switch, a seed shows the same rounds as in ``Planted``. The stream names the policies, one a phase, in
+    ``planted``.
 
     Parameters
     ----------

@@ -1,14 +1,8 @@
 """Follow the perturbed leader with adaptive noise: the run itself sets its size; no horizon, minima alone.
 
-L is the table of estimated total costs, n a fresh vector of Laplace noise, n(pi) what it adds to the total of policy
-pi, and spread = E max_pi -n(pi). Round t plays the leader on L and n / eps_t. Where its action y has the cost c, J
-counts redraws until y is played again, at most M_t, c J is added to L at y, and one more fresh vector estimates by how
-much that raises E min_pi (L(pi) + n(pi) / eps_t): the gain. With Delta the sum of c - gain so far,
-
-    1 / eps_{t+1} = max(1 / eps_t, Delta / spread),    E[certificate_t] <= E[spread / eps_t + Delta_t] = E[bound_t]
-
-(statements 14 and 15 of milpcb/theory/README.md). ``spread`` is estimated twice by Monte Carlo, independently: one
-estimate sets the rates, which may be anything, and the other stands in the bound, whose mean is therefore right.
+Names and bounds are those of statements 14 and 15 of milpcb/theory/README.md. ``spread`` is estimated twice by Monte
+Carlo, independently: one estimate sets the rates, which may be anything, and the other stands in the bound, whose mean
+is therefore right.
 """
 
 import math

@@ -23,17 +23,16 @@ DUE = "learn(row, action, cost, probability)"
 class Learner(Certified, ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
-    An algorithm is a subclass with ``_act`` and ``_learn``, whose constructor calls this one; the public methods of
-    this class check every call, so that no algorithm does. ``kept`` names the attributes that change from round to
-    round, which a saved state holds (see milpcb.core.kept). What ``_act`` leaves in ``note``, as plain data, is there
-    again in the ``_learn`` or ``_give_up`` of its round.
+    An algorithm is a subclass with ``_act`` and ``_learn``; the public methods of this class check every call, so that
+    no algorithm does. ``kept`` names the attributes that change from round to round, which a saved state holds (see
+    milpcb.core.kept). What ``_act`` leaves in ``note``, as plain data, is there again in the ``_learn`` or ``_give_up``
+    of its round.
 
-    A round is ``act(row)`` and then ``learn`` for the same row, with the action drawn and the probability that q gave
-    it; learners that declare ``full_information`` are shown all costs after that, by ``learn_all``. The guarantee of a
-    ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be learnt later, in any order
-    (``set_aside``, ``take_up``). The play of a learner that declares ``plays_policies`` is a mix of policies of its
-    oracle. Whoever declares ``hides_law`` draws within ``_act``: q is of what is left to draw. ``played`` counts
-    finished rounds.
+    A round is ``act(row)`` and then ``learn``; learners that declare ``full_information`` are shown all costs after
+    that, by ``learn_all``. The guarantee of a ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed``
+    learner may be learnt later, in any order (``set_aside``, ``take_up``). The play of one that ``plays_policies`` is a
+    mix of policies of its oracle. Whoever ``hides_law`` draws within ``_act``: q is of what is left to draw. ``played``
+    counts finished rounds.
 
     Parameters
     ----------
@@ -94,8 +93,7 @@ class Learner(Certified, ABC):
         """Take in the cost in [0, 1] of the action played, with the probability it was played with.
 
         Returns nothing where q is the law that the action was drawn from: cost / probability then estimates its cost. A
-        learner that draws within ``_act`` returns its own estimate e >= 0: for every action a the mean of e 1[y = a]
-        over its draws is at most the cost of a (see milpcb.ledger).
+        learner that draws within ``_act`` returns its own estimate, as milpcb.ledger asks for.
         """
 
     def _learn_all(self, row: int, costs: Floats) -> None:
@@ -177,18 +175,18 @@ class Learner(Certified, ABC):
     def give_up(self, *, played: bool = False) -> None:
         """Give up the round that ``act`` began: it does not count, and nothing is learnt of it.
 
-        ``played`` is whether its action was played all the same, and only its cost will never be known. Whether a round
-        is given up must not depend on its cost, and on its action only where q is the law of those that are learnt.
+        ``played`` is whether its action was played all the same. Whether a round is given up must not depend on its
+        cost, and on its action only where q is the law of those that are learnt.
         """
         self._end_round("give_up")
         (self._lose if played else self._give_up)()
         self.note = None
 
     def override(self, action: int) -> None:
-        """End the round that ``act`` began, in which somebody else played ``action``: nothing is learnt of it.
+        """End the round that ``act`` began, in which somebody else played ``action``, -1 for none of this round.
 
-        ``action`` is its number, -1 where that is not of this round. ``pay`` takes in its cost, once that is known.
-        Certificates are over these rounds too, whatever made somebody override.
+        Nothing is learnt of it; ``pay`` takes in its cost. Certificates are over these rounds too, whatever made them
+        override.
         """
         self._override(self._end_round("override"), action)
         self.note = None

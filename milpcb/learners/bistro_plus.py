@@ -33,11 +33,8 @@ class BistroPlus(Learner):
     """BISTRO+: regret against the best policy in hindsight is bounded whatever the costs.
 
     Setting: contexts i.i.d. from a law the learner knows, or known in advance; costs in [0, 1] chosen obliviously.
-    Guarantee: E[regret] <= 2 sqrt(2 T K L log N) + T K / L for the noise of the paper (equation (8)).
-    Oracle: values only, K + 1 a round (``queries="all"``), or one profile, or one minimiser a round.
-
-    Totals are integers in units of L (other relaxations have other units): an estimate adds 0 or 1 to one cell, the
-    noise 0 or +-2. So phi is 0 or 1, and every exact oracle gives the same run, bit for bit.
+    Guarantee: E[regret] <= 2 sqrt(2 T K L log N) + T K / L for the noise of the paper (equation (8)). Totals are
+    integers in units of L (other relaxations have other units), so every exact oracle gives the same run, bit for bit.
 
     Parameters
     ----------
@@ -45,23 +42,21 @@ class BistroPlus(Learner):
     pool : FinitePool, Transductive, Empirical, or a Sampler with a GrowingOracle
     horizon, seed : as of every learner
     scale : L >= K; None takes the minimiser of the guarantee; "relaxation" the minimiser of Rel(empty) itself,
-        estimated once for this class on these contexts (about 800 oracle values). ``estimated_guarantee`` is then that
-        estimate with its 95 % interval (see milpcb.relaxations.value), and None for any other ``scale``
+        estimated once for this class on these contexts; ``estimated_guarantee`` is then that estimate with its 95 %
+        interval
     noise : a registered relaxation: "paper", "centred", "half", "coordinate", "signed" or "bistro"
     queries : "all" asks K + 1 values as in the paper; "profile" asks one profile, the answers are the same; "argmin"
-        asks for one policy and gives all leftover mass to its action, which is optimal too; None takes "all", and
-        "argmin" with ``future="once"``
+        asks for one policy; None takes "all", and "argmin" with ``future="once"``
     leftover : who gets the mass that Algorithm 2 distributes arbitrarily: "uniform" over all actions; "leader", over
         the actions that some minimiser plays (``queries="profile"``) or that the minimiser found plays (``"argmin"``).
         Both are optimal; "signed" and "bistro" leave nothing over
-    estimator : "bernoulli" estimates c_t by L X e_y with X ~ Bernoulli(c / (L q)) as in the paper, and keeps totals
-        whole; "ips" by (c / q) e_y, which has less variance ("signed": c - 1/2 for c); None takes the relaxation's own
-    anytime : go on with the bounds that an oracle with a time or gap limit can give. What they may have cost in all is
-        added up in ``oracle_error()``. Without it an unproved answer is an error
-    future : "fresh" draws a future in each round, as published; "once" draws it before the first round and takes it
-        away round by round. Expected regret and guarantee are the same, a policy is asked for about 1 + 5 T / L times
-        at most, and one rule is in force at any time, ``rule()``; but regret varies more from run to run, and nothing
-        is promised where costs react to the play (milpcb/theory/one_draw.md)
+    estimator : "bernoulli" estimates c_t by L X e_y with X ~ Bernoulli(c / (L q)) as in the paper; "ips" by (c / q)
+        e_y, which has less variance ("signed": c - 1/2 for c); None takes the relaxation's own
+    anytime : go on with the bounds that an oracle with a time or gap limit can give; ``oracle_error()`` adds up what
+        they may have cost. Without it an unproved answer is an error
+    future : "fresh" draws a future in each round, as published; "once" before the first round
+        (milpcb/theory/one_draw.md): expected regret is the same, few queries are asked, and one rule is in force at any
+        time, ``rule()``; but regret varies more from run to run, and nothing is promised where costs react to the play
     futures : with "once", how many futures are drawn, of which each round takes one at random: regret varies less
     redraw : with "once", all futures are drawn anew after every so many rounds
 

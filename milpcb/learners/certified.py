@@ -38,18 +38,15 @@ class Certified:
         """Return the universal certificate of the rounds so far: a random number whose mean bounds mean regret.
 
         It holds for any learner, for costs that do not react to the play, after a number of rounds that was fixed
-        before looking. One run's regret may lie above its own certificate. It takes one minimum, or a proved lower
-        bound of it; inexact answers in the play need no allowance here.
-
-        With a ``confidence`` such as 0.95 it is a statement about this very run: the chance that regret ever exceeds
-        it, after any of all rounds, is at most 1 - confidence. Costs may react to all rounds before their own, and be
-        learnt late: regret over all rounds played is then at most the certificate plus 1 for each whose cost is not
-        known yet. It takes one minimum for each stake of milpcb.bets.
-
-        With ``changes`` it is against the best sequence of policies that changes that often at most: see ``changes``.
+        before looking; inexact answers in the play need no allowance. With a ``confidence`` such as 0.95 it is about
+        this very run: the chance that regret ever exceeds it, after any of all rounds, is at most 1 - confidence; costs
+        may react to all rounds before their own, and be learnt late: regret over all rounds played is then at most the
+        certificate plus 1 for each whose cost is not known yet. With ``changes`` it is against the best sequence of
+        policies that changes that often at most: see ``changes``.
 
         ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own.
-        Raises InputError where it has none, and with a confidence where the number of policies is not known beforehand.
+        It is asked for one minimum, with a confidence one for each stake of milpcb.bets. Raises InputError where there
+        is none, and with a confidence where the number of policies is not known beforehand.
         """
         sure = None if confidence is None else check_confidence(confidence)
         if changes is not None:
@@ -60,12 +57,10 @@ class Certified:
     def changes(self, oracle: Minimiser | None = None, *, confidence: float | None = None, most: int = 9) -> Changes:
         """Return certificates against the best sequence of policies with 0, 1, ..., ``most`` changes; print it.
 
-        Policies change at the ends of blocks of rounds: 20 of equal length where the learner has a horizon; else blocks
-        of 100 rounds, later of a tenth of all rounds before. The ends named are the best ones by the learner's
-        estimates, which are rough where it hardly tries an action any more. With a ``confidence`` all certificates hold
-        at once, and likewise the proof of a change, where there is one (statements 20 to 22 of
-        milpcb/theory/changes.md). It takes n (n + 1) / 2 minima of n blocks, and with a confidence twice as many for
-        each stake of milpcb.bets. Raises what ``certificate`` raises.
+        Policies change at the ends of blocks of rounds: 20 of equal length where the learner has a horizon; else of 100
+        rounds, later of a tenth of all rounds before. With a ``confidence`` all certificates hold at once, and likewise
+        the proof of a change, where there is one (statements 20 to 22 of milpcb/theory/changes.md). It takes n (n + 1)
+        / 2 minima of n blocks, and with a confidence twice as many for each stake. Raises what ``certificate`` raises.
         """
         sure = None if confidence is None else check_confidence(confidence)
         return self.ledger.changes(self._compared(oracle), whole("most", most, 0) + 1, sure)

@@ -22,20 +22,16 @@ Baseline = int | Sequence[int] | Callable[[int], int]
 class Conservative(Around):
     """Any learner, kept from costing much more than a baseline would have.
 
-    With probability ``confidence``, after every round,
+    With probability ``confidence``, after every round (statement 18 of milpcb/theory/confidence.md; nothing is
+    assumed),
 
         total cost of the rounds so far <= (1 + loss) * what the baseline would have paid + allowance.
 
-    Setting: nothing is assumed; costs may react to all rounds before their own (statement 18 of
-    milpcb/theory/confidence.md). In every round the baseline's total is known to be at least ``floor``, and
-
-    * where paid + 1 <= (1 + loss) floor + allowance, the learner's q is played, mixed with a share mu of the baseline's
-      action, so that the floor goes on growing. For the n-th such round mu is min(1/2, share / n^(1/3));
-    * else the baseline's action. Its cost enters both sides alike.
-
-    Until its cost is known, a round of the first kind counts as 1 on the left and 0 on the right. Whether the learner
-    inside was followed in a mixed round is drawn given the action; else it gives the round up. ``bound()`` is that of
-    the learner inside plus what was paid in rounds in which it was not followed.
+    Where paid + 1 <= (1 + loss) floor + allowance, ``floor`` the proved cost of the baseline so far, the learner's q is
+    played, mixed with a share mu of the baseline's action so that the floor grows: in the n-th such round min(1/2,
+    share / n^(1/3)). Else the baseline's action is played. Until its cost is known, a round of the first kind counts as
+    1 on the left and 0 on the right. Whether the learner inside was followed in it is drawn given the action; else it
+    gives the round up. ``bound()`` is that of the learner inside plus what was paid where it was not followed.
 
     Parameters
     ----------

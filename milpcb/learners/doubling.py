@@ -19,9 +19,9 @@ class Doubling(Around):
     """Phases of ``first``, 2 ``first``, 4 ``first``, ... rounds, each played by a fresh learner made for that many.
 
     Setting and kind of guarantee are those of the learner inside. Its guarantee for a phase also holds for a part of
-    it, as costs could be 0 from there on; so the regret of T rounds is at most the sum of the guarantees of the phases
-    that T rounds reach into. Where one grows like T^a that sum is at most 2^a / (2^a - 1) times the guarantee of a
-    learner that knows T: 2.70 times for T^(2/3), 3.41 times for T^(1/2). What is learnt in a phase is forgotten.
+    it, as costs could be 0 from there on; so regret is at most the sum of the guarantees of the phases that T rounds
+    reach into: where one grows like T^a, 2^a / (2^a - 1) times that of a learner that knows T, 2.70 times for T^(2/3),
+    3.41 times for T^(1/2).
 
     Parameters
     ----------

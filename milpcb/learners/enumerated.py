@@ -17,7 +17,7 @@ class Hedge(Learner):
     """Hedge with full information: exponential weights over all N labelings (Freund & Schapire 1997).
 
     Guarantee: regret <= sqrt(T log N / 2) by the rate sqrt(8 log N / T), whatever the costs and contexts. It is for
-    comparison: it sees the costs of actions that were not played.
+    comparison.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Exp4P(Learner):
         log w(pi) += (p / 2) (r / q(y) [pi(x) = y] + sqrt(log(N / delta) / (K T)) / q(pi(x))).
 
     Guarantee (their Theorem 2, constant as quoted): with probability 1 - delta the regret is at most 6 sqrt(K T log(N /
-    delta)), if log(N / delta) <= K T. Where T < K log N that is more than T: p is then 1/K, which is uniform play.
+    delta)), if log(N / delta) <= K T. Where T < K log N, p is 1/K, which is uniform play.
 
     Parameters
     ----------
@@ -117,15 +117,14 @@ class PolicyElimination(Learner):
     """PolicyElimination (Dudik, Hsu, Kale, Karampatziakis, Langford, Reyzin & Zhang 2011) over a list of policies.
 
     Setting: pairs of context and costs i.i.d.; the law of contexts known (a pool with ``weights``; else the contexts
-    seen so far stand for it, and there is no guarantee). Oracle: a list of at most 60 000 policies.
+    seen so far stand for it, and there is no guarantee).
 
     Round t, with l_t = log(4 N t^2 / delta), b_t = 2 sqrt(2 K l_t / t), mu_t = min(1/(2K), sqrt(l_t / (2 K t)))
     (constants as we know them): choose P over the survivors such that E_x[1 / ((1 - K mu_t) P(pi(x)|x) + mu_t)] <= 2K
     for each of them; play that; drop every policy whose mean estimated reward is more than 2 b_t below the best one's.
-
-    P is solved for again only when t has grown by a factor g = 1.1; between, P and mu are those of round s, t < g s.
-    Regret grows by sqrt(g) at most: policies in play survived s, so their regret is a multiple of b_s <= sqrt(g) b_t,
-    and exploration costs K mu_s <= sqrt(g) K mu_t.
+    P is solved for again only when t has grown by a factor g = 1.1. Regret grows by sqrt(g) at most: policies in play
+    survived the last such round s, so their regret is a multiple of b_s <= sqrt(g) b_t, and exploration costs K mu_s <=
+    sqrt(g) K mu_t.
 
     Parameters
     ----------
@@ -191,8 +190,8 @@ class PolicyElimination(Learner):
     def guarantee(self) -> float:
         """Return a bound on expected regret where contexts' law is known: the theorem's plus delta T for when it fails.
 
-        16 sqrt(2 T K log(4 T^2 N / delta)) (constant as we know it) times sqrt(g), to the policy of least expected
-        cost; the best in hindsight may cost less by sqrt(T log N / 2), which is not added.
+        16 sqrt(2 g T K log(4 T^2 N / delta)) (constant as we know it), to the policy of least expected cost; the best
+        in hindsight may cost less by sqrt(T log N / 2), which is not added.
         """
         if self._law is None or self.horizon is None:
             return np.inf

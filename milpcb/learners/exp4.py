@@ -55,10 +55,9 @@ class Exp4(Weighing):
     """Exponential weights over all policies, fed with importance-weighted costs (c / q) e_y.
 
     Setting: nothing is assumed, contexts and costs may both be adversarial (oblivious). The oracle sums the weights of
-    all policies by the action they play (``action_weights``), in one pass of the recursion that finds its minimum,
-    whatever T and N are; under side constraints, of the policies that keep them. With N derivations (a policy that can
-    be written in several ways weighs as often), c the cost and q the probability of the action played, and at rates
-    that never increase, no path has a certificate above
+    all policies by the action they play (``action_weights``), in one pass of the recursion that finds its minimum;
+    under side constraints, of those that keep them. With N derivations (a policy that can be written in several ways
+    weighs as often), c the cost and q the probability of the action played, no path has a certificate above
 
         bound() = log N / eta_t + d_1 + ... + d_t,    d = c + log(1 - q (1 - exp(-eta c / q))) / eta
 
@@ -69,8 +68,8 @@ class Exp4(Weighing):
     * "adaptive", sqrt(log N / V) put between a_t and 2 a_t, V the sum of c^2 / q so far: 3 sqrt(T K log N);
     * "certified", after AdaHedge, min(1, log N / (d_1 + ... + d_{t-1})): log N + 1 + 2 sqrt(1/4 + T K log N).
 
-    Rounds may be learnt late: an estimate is c over the larger of q and the mass that the action has at that moment,
-    which ``bound()`` puts in the place of q.
+    Rounds may be learnt late: an estimate is c over the larger of q and the action's mass at that moment, as in
+    ``bound()``.
 
     Parameters
     ----------
@@ -78,8 +77,7 @@ class Exp4(Weighing):
     rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0; None is "fixed" where there is a horizon,
         else "certified"
     estimates : "unbiased", c / q; or "optimistic", x <= c / q (see milpcb.bets.Optimism): what was seldom tried looks
-        cheap and is tried again. All bounds hold with x for c / q, and certificates with a confidence are at most
-        ``bound(confidence)``
+        cheap. All bounds hold with x for c / q, and certificates with a confidence are at most ``bound(confidence)``
     delays : D, the most that all delays add up to, each in rounds, where they depend neither on actions nor on costs.
         With the fixed rate and unbiased estimates ``guarantee()`` is then sqrt(2 (K T + 2 D) log N)
 

@@ -21,10 +21,10 @@ class Alarm(SavedPart):
     """Evidence that costs are higher than their mean was.
 
     After a round of cost c the evidence grows by log(1 + lambda (c - m)), lambda = 1/4, and is put to 0 where it is
-    below. Here m is the mean of the costs before it since the last alarm, with ten rounds of cost 1 among them. It
-    rings where the evidence is above ``calm`` + log t after t rounds. While m is no less than what is to be expected of
-    the next cost, the sums that begin in round s ever reach z with probability exp(-z) at most (Ville): so in T rounds
-    it rings at all with probability exp(-calm) (1 + log T) at most, 8 % for T = 1e5 and ``calm`` = 5.
+    below; m is the mean of the costs before it since the last alarm, with ten rounds of cost 1 among them. It rings
+    above ``calm`` + log t after t rounds. While m is no less than the mean of the next cost, it rings in T rounds with
+    probability exp(-calm) (1 + log T) at most (Ville for the sums that begin in each round): 8 % for T = 1e5 and
+    ``calm`` = 5.
 
     ``rung`` is after how many rounds it rang last, and ``gaps`` the sum of the d of FixedShare then.
     """
@@ -51,26 +51,11 @@ class Alarm(SavedPart):
 class FixedShare(Weighing):
     """Exponential weights over policies and the time from which they are judged.
 
-    Setting: nothing is assumed, costs are oblivious. At the end of each block of the certificates
-    (milpcb/theory/changes.md), and at an alarm, a new *start* receives the share alpha of all weight: Exp4 on the costs
-    from then on. Start 0 lives for ever, start k until 4 lowbit(k) more are born, lowbit(k) the largest power of 2 that
-    divides k. Play mixes the starts awake by their weights u: with p_j(a) the weight of the policies of start j that
-    play a, and x the estimate of the cost of y,
-
-        q(a) = sum_j u_j p_j(a),    u_j <- u_j (1 - p_j(y) (1 - exp(-eta x))), as parts of their sum.
-
-    The rate is min(1, C / Delta), as that of Exp4 with rate "certified": C is log(W / alpha), W the number of
-    derivations, and Delta the sum of the same d since the last alarm, where the rate is 1 again. It falls in steps of 5
-    %; when it changes to eta', u is raised to the power eta' / eta. Alarms (see Alarm) count once in a block, and while
-    the sum of all d is at most sqrt(2 C K t) after t rounds. With n starts born, J awake, R pieces (one for the first
-    of S policies in turn, at most 1 + log_4 n for each that follows), eta the least rate so far and rho the sum of 1 /
-    eta - 1 / eta' where it rose, on every path (statement 23 of milpcb/theory/changes.md)
-
-        certificate(changes=S - 1) <= bound(changes=S - 1)
-            = [R log W + (R - 1) log 1/alpha + (n - R) log 1/(1 - alpha) + log J] / eta + rho log(W J) + sum of all d.
-
-    What is learnt in another block than it was played in counts in full in the bound. Trees are played by one recursion
-    a round for all starts, other classes by one query for each.
+    Setting: nothing is assumed, costs are oblivious. At the end of each block of the certificates, and at an alarm, a
+    new *start* receives the share alpha of all weight: Exp4 on the costs from then on. Play mixes the starts awake.
+    Algorithm and bounds are those of statement 23 of milpcb/theory/changes.md; C is log(W / alpha), and the rate min(1,
+    C / Delta), Delta the sum of the d since the last alarm, falls in steps of 5 %. Alarms (see Alarm) count once in a
+    block. Trees are played by one recursion a round for all starts, other classes by one query for each.
 
     Parameters
     ----------

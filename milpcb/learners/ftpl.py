@@ -126,28 +126,22 @@ class ContextualFTPL(Learner):
     for each redraw.
 
     A fixed ``epsilon`` is the published algorithm. Noise is on all d distinct contexts, which are known (kappa = 1), or
-    on a separator of d rows, on which any two distinct policies differ (kappa = d): E[regret] <= 2 eps kappa K T + (2
-    sqrt(d log N) + log N) / eps + K T / (e M) (statement 13 of milpcb/theory/README.md). ``epsilon = "adaptive"`` (see
-    milpcb.learners.adaptive_noise) needs no horizon; ``bound()`` is what the run proves about itself, and
-
-        E[regret] <= spread / 2 + 2 sqrt(2 S (K - 1/2) T spread) + 3 sqrt((2 K - 1) T) + (4 / 2.718) sqrt(K T) + 2
-
-    (statement 15), spread = E max over policies of minus their noise at eps = 1, estimated when the learner is made by
-    60 to 400 pairs of cheapest policies; S = 1 with noise on contexts, else how many leaf totals a cost touches.
+    on a separator of d rows (kappa = d): E[regret] <= 2 eps kappa K T + (2 sqrt(d log N) + log N) / eps + K T / (e M)
+    (statement 13 of milpcb/theory/README.md). ``epsilon = "adaptive"`` needs no horizon; ``bound()`` is what the run
+    proves about itself, and ``guarantee()`` is that of statement 15, for a spread that is estimated when the learner is
+    made by 60 to 400 pairs of cheapest policies.
 
     Parameters
     ----------
     oracle : the policy class, opened on all contexts that will occur
     horizon, seed : as of every learner; a fixed epsilon is made from the horizon
     epsilon : eps > 0, the noise has the scale 1 / eps; None takes the minimiser of the guarantee; or "adaptive"
-    noise_on : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike
-        counted once; "columns" is on the leaf totals of the class's search, so that a round costs the same however many
-        contexts there are
-    cap : M, the most redraws of a round; None takes the square root of K T, rounded up, and with "adaptive" that of K t
-        in round t
-    separator : row numbers of a separator, None for all contexts; only of listed policies it is known whether it is one
-    queries : "profile" plays the action where one profile is least; "argmin" that of a minimiser, which is the same but
-        with probability 0. With oracle kind "milp" a profile takes K solves and a minimiser one
+    noise_on : with "adaptive": "contexts" is on each context, those that every policy labels alike counted once;
+        "columns" on the leaf totals of its search: a round costs the same however many contexts there are
+    cap : M, the most redraws of a round; None: the square root of K T, rounded up, with "adaptive" that of K t
+    separator : row numbers, on which any two policies differ; that is checked of listed policies. None: all contexts
+    queries : "profile" plays the action where one profile is least; "argmin" that of a minimiser, almost surely the
+        same
 
     """
 

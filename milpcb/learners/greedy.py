@@ -16,8 +16,8 @@ from milpcb.types import Floats
 class LoggedCosts:
     """Estimated costs of played actions, in a table that the oracle keeps, and the policy last trained on them.
 
-    The policy is asked for the action on a row when that row is shown, so a round costs the same however many contexts
-    there are, and contexts may arrive. Costs are never negative: sums of them lose no digits, however long they grow.
+    The policy is asked for the action on a row when that row is shown: contexts may arrive. Costs are never negative:
+    sums of them lose no digits, however long they grow.
     """
 
     def __init__(self, oracle: ValueOracle) -> None:
@@ -100,9 +100,9 @@ class GreedyLearner(Learner):
         """Return a bound on E[R(pi^)] - R(pi*) for the policy pi^ of least sum of estimates (derived for this project).
 
         The estimates Y_s(pi) >= 0 have means w_s R(pi) given the past, and ``weight`` is the sum of the w_s;
-        ``second_moment`` bounds the sum of the E[Y_s(pi)^2]. As exp(-u) <= 1 - u + u^2 / 2 for u >= 0, the lower tail
-        of a sum of such estimates is sub-Gaussian with that sum as its variance. So the largest of N shortfalls is at
-        most sqrt(2 second_moment log N) in expectation, and the excess of pi* has mean 0.
+        ``second_moment`` bounds the sum of the E[Y_s(pi)^2]. As exp(-u) <= 1 - u + u^2 / 2 for u >= 0, lower tails are
+        sub-Gaussian with that variance: the largest of N shortfalls is at most sqrt(2 second_moment log N) in
+        expectation, and the excess of pi* has mean 0.
         """
         return np.asarray(np.sqrt(2 * np.asarray(second_moment) * self._log_size) / weight)
 
@@ -113,11 +113,10 @@ MOST = 1e6  # a scale from which on every round that there can be explores
 class EpsilonGreedy(GreedyLearner):
     """In round t: uniform with probability e_t = min(1, a / t^(1/3)), else the best policy of the last training.
 
-    Setting: i.i.d. rounds, each estimated by (c / q) e_y. Guarantee (derived for this project): to leading order, for
-    a = (K log N / 3)^(1/3), E[regret] <= 3.25 T^(2/3) (K log N)^(1/3) if it trained in every round, 3.6 (...) at powers
-    of 2. ``guarantee()`` is not that constant but a bound that holds at every T: the sum of all e_t, of what the policy
-    then in force may lose, and of sqrt(T log N / 2). Oracle: one minimiser per training, about log2(T) in the whole run
-    at the default ``ratio``.
+    Setting: i.i.d. rounds, each estimated by (c / q) e_y. Guarantee (derived for this project): to leading order, for a
+    = (K log N / 3)^(1/3), E[regret] <= 3.25 T^(2/3) (K log N)^(1/3) if it trained in every round, 3.6 (...) at powers
+    of 2. ``guarantee()`` is a bound that holds at every T: the sum of all e_t, of what the policy then in force may
+    lose, and of sqrt(T log N / 2). Oracle: one minimiser per training, about log2(T) in all.
 
     Parameters
     ----------

@@ -21,15 +21,12 @@ PIECES = 32  # of the horizon, for the guarantee
 class Guarded(Around):
     """Any learner, for as long as the certificate of the play stays at most B(t); then a safe one, for good.
 
-    Setting: costs are oblivious. With tau the round after which the certificate of all rounds so far first exceeded
-    B, or T, and G(n) the safe learner's guarantee for n rounds (statement G1 of milpcb/theory/confidence.md),
-
-        E[Reg_T] <= E[B(tau)] + 1 + E[G(T - tau)].
-
-    The certificate grows by at most the costs paid, so it need not be computed before the last one, and the costs paid
-    since, exceed B. Until the change no action has less of a chance than min(1/2, share / sqrt(t)) / K: where the
-    learner inside explores less, even chances are mixed in, just as much as that takes, as its certificates would else
-    exceed B by chance. Whether it was followed is drawn given the action; it learns from these rounds alone.
+    Setting: costs are oblivious. With tau the round after which the certificate first exceeded B, or T, and G(n) the
+    safe learner's guarantee for n rounds, E[Reg_T] <= E[B(tau)] + 1 + E[G(T - tau)] (statement G1 of
+    milpcb/theory/confidence.md). The certificate grows by at most the costs paid, so it need not be computed before the
+    last one, and the costs paid since, exceed B. Until the change no action has less of a chance than min(1/2, share /
+    sqrt(t)) / K: even chances are mixed in, just as much as that takes. Whether the learner inside was followed is
+    drawn given the action; it learns from these rounds alone.
 
     Parameters
     ----------

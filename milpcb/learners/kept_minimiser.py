@@ -1,19 +1,12 @@
 """A cheapest policy that is kept while costs change, and asked for only where a change may have unseated it.
 
-Every query is about some table of costs G (m, K) and proves that no policy costs less than v there. So at costs C no
-policy costs less than
-
-    bound = v + sum over rows x of min_b (C - G)[x, b],
-
-and the leader, a policy that is known with its total, is a cheapest one as long as its total is at most the bound. A
-query first raises the leader's own entries by the harm that is expected in some time to come, the *allowance* (m,): if
-it is a cheapest policy of the raised table, it stays one until the harm at some row exceeds its allowance. Such a query
-may fail, and is then followed by another one about the costs as they are; there are never more queries than harms, but
-the first and those about ties (milpcb/theory/one_draw.md).
+How that is known, and why queries are few, is in milpcb/theory/one_draw.md (The kept minimiser): a query about a table
+G proves that no policy costs less than v there, so none costs less at C than the *bound* v + sum over rows x of min_b
+(C - G)[x, b]. A query first raises the leader's own entries by an *allowance* (m,) for the harm that is expected at
+each row.
 
 The successor of a leader is, of the cheapest policies, the one whose actions come first in a fixed random order of
-contexts and actions, so that all exact oracles lead to the same leaders. Without an order a policy known whose total is
-at most the bound succeeds without a query, else the one that the oracle finds.
+contexts and actions, so that all exact oracles lead to the same leaders.
 """
 
 from collections.abc import Callable
@@ -37,12 +30,12 @@ class KeptMinimiser:
     """The cheapest policy on integer ``costs`` (m, K) that change a row at a time; the contexts of the oracle may grow.
 
     ``order(m)`` returns (m, 1 + K) random numbers that decide between cheapest policies: contexts by the first, the
-    actions of each by the others; the answers for fewer contexts begin those for more. None follows any. ``unproved``
-    goes on with the bounds of an oracle that stops early; else such an answer raises OracleInexact.
+    actions of each by the others; the answers for fewer contexts begin those for more. With None a policy known whose
+    total is at most the bound succeeds without a query. ``unproved`` goes on with the bounds of an oracle that stops
+    early.
 
-    ``actions`` are the leader's on each row, ``number`` is 1 for the first leader and 1 more for each successor.
-    ``ties`` of the ``queries`` were about which of equals comes first; ``harms`` counts the changes that harmed the
-    leader of their time.
+    ``actions`` are the leader's on each row, ``number`` counts leaders, ``ties`` those of the ``queries`` that were
+    about which of equals comes first, ``harms`` the changes that harmed the leader of their time.
     """
 
     def __init__(
@@ -91,7 +84,7 @@ class KeptMinimiser:
         """Prove the leader to be a cheapest policy, or find its successor.
 
         ``foreseen(actions, time)`` returns the harm (m,) to the policy that plays ``actions`` (m,) that is expected on
-        each row within some time, 0 or more; what is expected in a shorter time is no more.
+        each row within some time, 0 or more, and no more in a shorter one.
         """
         self.grow()
         if self._order is None and self.number and self._totals.min(initial=np.inf) <= self.bound:

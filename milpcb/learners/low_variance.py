@@ -1,9 +1,8 @@
 """ILOVETOCONBANDITS and RandomizedUCB: a low-variance mixture of policies, found anew as rounds have doubled.
 
-Both solve (OP), the optimisation problem of Agarwal, Hsu, Kale, Langford, Li & Schapire (2014), by coordinate descent.
-A sub-distribution Q over policies enters it only through its *mass* (m, K): entry (j, a) is the weight of the policies
-that play a on context j. A history enters only through how often each context was seen and the estimated reward of each
-of its actions. So no policy is stored.
+Both solve (OP) of Agarwal, Hsu, Kale, Langford, Li & Schapire (2014) by coordinate descent. A sub-distribution Q over
+policies enters it only through its *mass* (m, K), the weight of the policies that play a on context j, and a history
+through how often each context was seen and the estimated rewards there. So no policy is stored.
 """
 
 from abc import abstractmethod
@@ -119,12 +118,11 @@ class EpochLearner(Learner):
 
 
 class ILoveToConBandits(EpochLearner):
-    """ILOVETOCONBANDITS (Agarwal et al. 2014): sqrt(T) regret for i.i.d. rounds.
+    """ILOVETOCONBANDITS (Agarwal et al. 2014): sqrt(T) regret for i.i.d. rounds; the law of contexts need not be known.
 
-    Setting: pairs of context and costs i.i.d.; the law of contexts need not be known. Oracle: one best policy an epoch
-    and one a coordinate step, O~(sqrt(K T / log(N / delta))) in all. With d_t = log(16 t^2 N / delta): mu = min(1/(2K),
-    sqrt(d_t / (K t))) and b_pi = regret of pi / (psi mu) in (OP). The constant of the theorem is near 900, so that its
-    bound exceeds T until T is about 1e9; ``guarantee()`` does not state it.
+    With d_t = log(16 t^2 N / delta): mu = min(1/(2K), sqrt(d_t / (K t))) and b_pi = regret of pi / (psi mu) in (OP).
+    Oracle: one best policy an epoch and one a coordinate step, O~(sqrt(K T / log(N / delta))) in all. The constant of
+    the theorem is near 900, so that its bound exceeds T until T is about 1e9; ``guarantee()`` does not state it.
 
     Parameters
     ----------
@@ -159,17 +157,13 @@ class ILoveToConBandits(EpochLearner):
 class RandomizedUCB(EpochLearner):
     """RandomizedUCB (Dudik, Hsu, Kale, Karampatziakis, Langford, Reyzin & Zhang 2011) without the ellipsoid method.
 
-    Setting: pairs of context and costs i.i.d.; nothing is guaranteed. Oracle: best policies, as many as
-    ILOVETOCONBANDITS asks for. Published (constants as we know them): with n = t - 1 rounds seen, C = 2 log(N n /
-    delta), beta = n / (180 C) and D(pi) the estimated regret, P minimises sum_pi P(pi) D(pi) such that for every
-    distribution Z over policies
-
-        V_Z(P) <= max(4K, beta D(Z)^2).                                                                         (1)
-
-    Here, derived for this project: ask V_pi(P) <= 2K + sqrt(K beta) D(pi) of every policy, and sum_pi P(pi) sqrt(K
-    beta) D(pi) <= 2K. That is (OP). It is linear in pi, so it holds for every Z, and it implies (1): with u =
-    sqrt(beta) D(Z), 2K + sqrt(K) u is 4K at u = 2 sqrt(K), and is at most u^2 from there on. The minimum is not sought,
-    but sum_pi P(pi) D(pi) <= 2 sqrt(K / beta), and P is found after rounds 2, 4, 8, ... only.
+    Setting: pairs of context and costs i.i.d.; nothing is guaranteed. Published (constants as we know them): with n = t
+    - 1 rounds seen, C = 2 log(N n / delta), beta = n / (180 C) and D(pi) the estimated regret, P minimises sum_pi P(pi)
+    D(pi) such that V_Z(P) <= max(4K, beta D(Z)^2) for every distribution Z over policies. Here, derived for this
+    project: V_pi(P) <= 2K + sqrt(K beta) D(pi) for every policy, and sum_pi P(pi) sqrt(K beta) D(pi) <= 2K. That is
+    (OP). It is linear in pi, so it holds for every Z, and implies the published constraint: with u = sqrt(beta) D(Z),
+    2K + sqrt(K) u is 4K at u = 2 sqrt(K), and at most u^2 from there on. The minimum is not sought, but sum_pi P(pi)
+    D(pi) <= 2 sqrt(K / beta), and P is found after rounds 2, 4, 8, ... only.
 
     Parameters
     ----------

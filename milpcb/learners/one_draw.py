@@ -1,7 +1,7 @@
 """One draw of the future for a whole run: the noise is drawn before the first round and taken away round by round.
 
-Past estimates plus what is left of the draw have the law of past estimates with a fresh future
-(milpcb/theory/one_draw.md). Few totals change in a round, so one cheapest policy can be kept.
+The law of play is that of fresh futures (milpcb/theory/one_draw.md). Few totals change in a round, so one cheapest
+policy can be kept.
 """
 
 from collections.abc import Callable
@@ -47,8 +47,8 @@ class FutureLaw(NamedTuple):
 class Future:
     """Remainder of one draw, and the cheapest policy on past estimates plus that.
 
-    Totals are in units of the relaxation, times ``parts``: 1, but more where it matters whether the cheapest policy has
-    equals. There each row is allowed one part of harm, so that a proof excludes them.
+    Totals are in units of the relaxation, times ``parts``: 1, but m + 1 where it matters whether the cheapest policy
+    has equals. There each row is allowed one part of harm, so that a proof excludes them.
     """
 
     def __init__(self, law: FutureLaw, number: int) -> None:

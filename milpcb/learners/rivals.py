@@ -29,10 +29,9 @@ class VW(Learner):
     """Online regression of costs with exploration, by Vowpal Wabbit (https://vowpalwabbit.org, version 9.11).
 
     Setting: costs of one law, given context and action; no guarantee is computed. Every round is a multi-line example:
-    a shared line with the features of the context that are not 0, ``|x 0:1.0 3:0.5``, and a line for each action,
-    ``|a 2``. VW's regression is linear in the features: ``--interactions xxa`` gives weights for each pair of them,
-    which a decision tree of depth 2 needs. Its saved models do not go on bit-identically under all options, so the
-    state is the list of all rounds played, and ``restore`` learns them again.
+    a shared line with the features of the context that are not 0, ``|x 0:1.0 3:0.5``, and a line for each action, ``|a
+    2``. ``--interactions xxa`` gives weights for each pair of features, which a decision tree of depth 2 needs. Saved
+    models of VW do not go on bit-identically, so the state is the list of all rounds, which ``restore`` learns again.
 
     Parameters
     ----------
@@ -120,10 +119,9 @@ class ContextualBandits(Learner):
     """A policy of contextualbandits 0.3.30 (Cortes 2018) over scikit-learn's decision trees, refitted in batches.
 
     Setting: costs of one law, given context and action; no guarantee is computed. The first ``refit`` rounds are
-    uniform. Then, and again and again, a new policy is fitted to all rounds so far; its action on every context is
-    played until the next one. A cost c is learnt as 1 with probability c, as classifiers take rewards of 0 and 1. The
-    package does not return the probability of what it plays: q is 1 for its action, and certificates hold, but are
-    weak, as e = c then has e 1[y = a] <= c_a whatever was drawn.
+    uniform; then a policy is fitted to all rounds so far, again and again, and played on every context until the next
+    one. A cost c is learnt as 1 with probability c, as classifiers take rewards of 0 and 1. The package does not return
+    the probability of what it plays: q is 1 for its action, so that certificates hold, but are weak.
 
     Parameters
     ----------

@@ -1,14 +1,9 @@
 """Coordinate noise, one action and one sign per imagined future round; and signed estimates of c - 1/2.
 
-Both are derived for this project (statements 6 to 8 of milpcb/theory/README.md). With h = L/2, psi(v) for min_pi
-(tot(pi) + v[pi(x_t)]) and phi-_i = (psi(0) - psi(-h e_i)) / h, the worst cost of a round is least where q* <= mu, with
-
-    mu_i = (phi-_i + 1 - max_{a != i} phi-_a) / 2,    sum mu >= 1,
-
-so q* = mu / sum mu. Any other q loses sum_i (q_i - mu_i)^+. One minimiser is enough where totals are whole: that of K
-tot(pi) + rank[pi(x_t)] with a fresh random order rank = 0..K-1 of the actions. An answer whose gap is not 0 may change
-the mean of q* over the ranks by the probability of such an answer, and so what is lost by as much. The estimate (c -
-1/2) / q lies in [-h, h], where Rel is below the chords that the hits draw: estimator = "ips" holds too.
+Both are derived for this project (statements 4 and 6 to 8 of milpcb/theory/README.md). Where a single minimiser is
+drawn and its gap is not 0, the mean of q* may change by the probability of such an answer, and what is lost by as much.
+The estimate (c - 1/2) / q lies in [-h, h], h = L/2, where Rel is below the chords that the hits draw: estimator = "ips"
+holds too.
 """
 
 from fractions import Fraction

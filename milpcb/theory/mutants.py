@@ -1,7 +1,6 @@
 """Variants that test the verification itself: some it must accept, and mutants, with one thing changed, it must reject.
 
-Their numbers are those of statement 4 of milpcb/theory/README.md: for independent signs, kappa Z eps with Z = L with
-probability p, kappa >= 1/2 and p kappa L >= 2 are enough; for one sign on one action, kappa >= 1.
+Their numbers are those of statement 4 of milpcb/theory/README.md, with r = p.
 """
 
 from collections.abc import Callable
