@@ -1,7 +1,6 @@
 """One decision at a time: the same play as the learner's own, late costs, names, files, threads and mistakes."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -184,22 +183,6 @@ def test_what_is_no_saved_bandit_is_refused(tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------- threads and mistakes
-
-
-def test_threads_take_turns() -> None:
-    """Eight threads, 400 decisions: each has its own id and is learnt once."""
-    bandit = Bandit(NUMBERED, contexts=BITS)
-
-    def one(t: int) -> str:
-        decision = bandit.act(BITS[t % 8])
-        bandit.learn(decision, cost=cost_of(BITS[t % 8], int(decision.action)))
-        return decision.id
-
-    with ThreadPoolExecutor(8) as pool:
-        numbers = list(pool.map(one, range(400)))
-    assert len(set(numbers)) == 400
-    assert learner_of(bandit).played == 400
-    assert not open_decisions(bandit)
 
 
 @pytest.mark.parametrize("learner", ["exp4", "epsilon_greedy"])

@@ -9,7 +9,6 @@ import pytest
 
 import milpcb
 from milpcb import Bandit
-from milpcb.ledger import Ledger
 from milpcb.offline import read_log
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees
@@ -112,18 +111,6 @@ def test_actions_without_names_are_counted_on() -> None:
     bandit.add_action("3")
     assert bandit.act([0]).probabilities == (0.25,) * 4
     assert bandit.act([0], available=[1, 3]).probabilities == (0, 0.75, 0, 0.25)
-
-
-def test_a_stake_that_was_not_bet_has_proved_nothing() -> None:
-    """The others keep what they proved, at the first action and at those that stand for it."""
-    before, after = Ledger((0.1, 0.2)), Ledger((0.2, 0.3))
-    before.add(0, 0, 0.5, 2.0)
-    before.add(0, 1, 1.0, 4.0)
-    after.go_on(before, range(2, 3))
-    assert after.cost == 1.5
-    for place, old in ((0, 0), (1, 1), (2, 2), (3, 4)):
-        assert (after.sums(place, 1, 3)[0] == before.sums(old, 1, 2)[0, [0, 1, 0]]).all()
-    assert not after.sums(4, 1, 3).any()
 
 
 # ------------------------------------------------------------------- a log

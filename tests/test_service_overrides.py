@@ -24,28 +24,6 @@ def overrule(bandit: milpcb.Bandit, decision: milpcb.Decision, cost: float) -> N
     bandit.learn(decision, cost=cost)
 
 
-def test_a_person_who_knows_the_costs_cannot_make_certificates_wrong() -> None:
-    """With 300 rounds in which a person steps in just where the costs are worst; tests/stress has other schedules."""
-    bandit, rng, totals, paid = milpcb.Bandit(TREES, seed=1), np.random.default_rng(0), np.zeros((2, 2)), 0.0
-    for t in range(300):
-        row, costs = t % 2, (rng.random(2) < [0.3, 0.6]).astype(float)
-        made = bandit.act([row])
-        own = int(made.action == "write")
-        worst = int(costs.argmax())
-        if worst != own and costs[own] < costs[worst]:
-            overrule(bandit, made, costs[worst])
-        else:
-            bandit.learn(made, cost=costs[own])
-        paid += costs.max()
-        totals[row] += costs
-    regret = paid - totals.min(axis=1).sum()
-    assert paid == pytest.approx(learner_of(bandit).ledger.cost)
-    assert regret <= bandit.certificate(confidence=0.999)
-    assert (bandit.certificate() <= bandit.bound(), bandit.guarantee()) == (True, np.inf)
-    assert bandit.changes(confidence=0.9).certificates[0] >= regret
-    assert len(bandit.overrides()) == learner_of(bandit).ledger.overridden > 30
-
-
 def test_they_count_in_the_error_of_a_certificate_and_in_the_proof_of_a_change() -> None:
     """The square of its cost is added to those of the error; policies in turn may have paid 1 more there."""
     oracle = open_oracle(FiniteClass([[0], [1]], 2), [[0.0]], kind="enumeration")

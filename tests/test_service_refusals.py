@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal as Money
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from milpcb import Bandit, Decision, mean_at_most, never, parity, share_at_most
+from milpcb import Bandit, Decision, never, share_at_most
 from milpcb.offline import read_log
 from policies import DecisionTrees, FiniteClass, LinearRules
 from tests.refused import refused
@@ -65,12 +64,9 @@ def learnt(policies: Any) -> Any:
 Case = tuple[Callable[[], object], str]
 MAKING: list[Case] = [
     (lambda: Bandit(NUMBERED, "exp5"), "exp4"),
-    (lambda: Bandit(NUMBERED, rat="fixed"), "rate"),
     (lambda: Bandit(NUMBERED, rate="fixed"), "horizon"),
     *((lambda given=given: Bandit(NUMBERED, reward_range=given), "reward_range") for given in ((1, 0), 5)),
-    (lambda: Bandit(NUMBERED, cost_range=(1, 0)), "cost_range"),
     (lambda: Bandit(NUMBERED, cost_range=(0, 9), reward_range=(0, 9)), "either cost_range"),
-    (lambda: Bandit(NUMBERED, cost_range=(0, 9)).learn("some", reward=1), "cost_range"),
     (lambda: Bandit(NUMBERED, cost_range=(0, 9)).learn("some", cost=10), "cost"),
     (lambda: Bandit(NUMBERED, "bistro_plus", horizon=10), "contexts"),
     (lambda: Bandit(DecisionTrees(2, 1)), "cut points"),
@@ -80,7 +76,6 @@ MAKING: list[Case] = [
     (lambda: Bandit(VISITS, contexts=5, values={"age": [None]}), "a table is"),
     (lambda: Bandit(VISITS, "ftpl", horizon=9), 'epsilon = "adaptive"'),
     *((lambda name=name: Bandit(VISITS, name), "contexts") for name in ("ilovetoconbandits", "randomized_ucb")),
-    (lambda: Bandit(VISITS, "doubling", inner="bistro_plus"), "contexts"),
     *((lambda name=name: Bandit(VISITS, name, horizon=9), "all actions") for name in ("hedge", "best_in_hindsight")),
     # values of features
     *(
@@ -92,39 +87,23 @@ MAKING: list[Case] = [
         )
     ),
     (lambda: Bandit(LinearRules(2, feature_names=["region"]), values={"region": ["a", "b"]}), "cut points"),
-    (lambda: Bandit(VISITS, values={"age": ["25"]}), "'age'"),
     (lambda: Bandit(VISITS, values={"age": ["25", 30]}), "several kinds"),
     (lambda: Bandit(VISITS, values={"age": [[1]]}), "'age'"),
     # baselines
     (lambda: Bandit(PEOPLE, values=REGIONS, baseline="cal"), "'call'"),
-    *((lambda plan=plan: Bandit(PEOPLE, values=REGIONS, baseline=plan), "baseline") for plan in ([0, 1], [].append)),
     (lambda: Bandit(PEOPLE, values=REGIONS, baseline="call", loss=-1), "loss"),
-    (lambda: Bandit(PEOPLE, values=REGIONS, baseline="call", confidence=2), "confidence"),
     (lambda: Bandit(TEXTS, values=REGIONS, baseline=learnt(VISITS)), "'visits'"),
-    *(
-        (lambda file=file: Bandit(PEOPLE, values=REGIONS, baseline=file), "from_json")
-        for file in ("found/policy.json", Path("found/policy.json"))
-    ),
     # constraints
     (lambda: keeping(never("call", "age > 1"), learner="uniform"), "constraints"),
-    (lambda: keeping(share_at_most("call", 0), learner="epsilon_greedy"), "'exp4'"),
     (lambda: keeping("call"), "share_at_most"),
     (lambda: keeping(never("call", rows=[0])), "rows of a constraint"),
-    (lambda: keeping(parity("call", [0, 1], 0.1)), "group of a constraint"),
-    *(
-        (lambda rule=rule, known=known: keeping([rule], PEOPLE, values=REGIONS, contexts=known), "'call'")
-        for rule in (share_at_most("cal", 0.2), never("cal", "age > 30"), mean_at_most({"cal": 1}, 0.2))
-        for known in (None, [[20, "north"], [50, "south"]])
-    ),
     # groups
     *((lambda groups=groups: Bandit(TEXTS, values=REGIONS, groups=groups), "condition") for groups in ([3], "all")),
     (lambda: Bandit(TEXTS, values=REGIONS, groups=["age > 3"] * 2), "twice"),
     # logs
     (lambda: Bandit(NUMBERED).log(), "keep_log"),
-    (lambda: Bandit(NUMBERED, keep_log=True).log(), "learnt"),
     (lambda: from_log([[0.0, 1.0]]), "read_log"),
     (lambda: from_log(read_log(NOBODY, ["call", "write"], cost=[0, 1])), "chances"),
-    (lambda: from_log(read_log(NOBODY, ["call", "write"], cost=[0, 1], propensity="randomised")), "chances"),
     (lambda: from_log(read_log(NOBODY, ["call", "write"], cost=[0, 3], propensity=[0.5, 0.5])), "row 1"),
     (lambda: from_log(read_log(NOBODY, ["call", "sing"], cost=[0, 1], propensity=[0.5, 0.5])), "'sing'"),
     (lambda: from_log(LOG, "epsilon_greedy"), "late"),
@@ -146,28 +125,18 @@ ASKING: list[Case] = [
         (lambda row=row: Bandit(VISITS).act(row), named)
         for row, named in (
             ({"age": "old", "visits": 1}, "'age'"),
-            ({"age": "", "visits": 1}, "'age'"),
-            ({"age": 1, "visits": None}, "'visits'"),
             ({"age": 1, "visits": float("nan")}, "'visits'"),
             ([1.0, float("nan")], "'visits'"),
-            ([1.0, float("-inf")], "'visits'"),
-            ({"age": float("inf"), "visits": 1}, "'age'"),
-            ({"age": [1], "visits": 1}, "'age'"),
             ({"age": 1, "visit": 0}, "'visits'"),
             ({"alter": 67, "visits": 1}, "'age'"),
-            ({"age": "25", "visits": "3"}, "'age'"),
-            ({1: 2}, "'age'"),
             *((nothing, "a context is a list of values") for nothing in (5, "old", "20", b"2\x14", {50, 20})),
             (pl.DataFrame({"visits": [1, 9, 1], "age": [20, 40, 20]}), "3 rows"),
         )
     ),
     (lambda: Bandit(TEXTS, values=MAYBE).act({"age": "x", "region": "north"}), "'age'"),
-    (lambda: Bandit(TEXTS, values={"region": ["north"]}).act([None, "north"]), "'age'"),
     (lambda: Bandit(TEXTS, values=MAYBE).act([20]), "1 features"),
     (lambda: keeping(share_at_most("phone", 0.2)).act([20, 1]), "action"),
-    (lambda: keeping(share_at_most("call", 2)).act([20, 1]), "between 0 and 1"),
     (lambda: keeping(never("call", "size > 3")).act([20, 1]), "'size > 3'"),
-    (lambda: keeping(parity("call", "sex", 0.1)).act([20, 1]), "column"),
     (lambda: of_areas("vip = yes", "north"), "values={'vip'"),
     (lambda: of_areas("area = nord", "north"), "'nord'"),
     (lambda: keeping(never("call", "age <= 17"), contexts=[[25, 0], [45, 1]]).act({"age": 17, "member": 0}), "'call'"),
@@ -182,8 +151,7 @@ ASKING: list[Case] = [
             (("1",), None, "is not known here"),
         )
     ),
-    *((lambda path=path: Bandit(NUMBERED).save(path), "path") for path in (None, 5, b"b.json", ["b.json"])),
-    *((lambda path=path: Bandit.load(path), "path") for path in (None, 5, b"b.json", ["b.json"])),
+    *((lambda call=call: call(5), "path") for call in (Bandit(NUMBERED).save, Bandit.load)),
     *(
         (lambda path=path, call=call: call(path), "cannot")
         for path in ("b" * 300, "b\0.json", "none/b.json")
@@ -191,7 +159,7 @@ ASKING: list[Case] = [
     ),
     *(
         (lambda text=text: Decision.from_json(text), "no decision")
-        for text in ("", "{}", "[1]", '{"id": "a"}', '{"id": 1, "id": 2}', "[" * 10_000)
+        for text in ("", "[1]", '{"id": "a"}', '{"id": 1, "id": 2}', "[" * 10_000)
     ),
 ]
 

@@ -86,25 +86,6 @@ def test_rows_of_the_program_itself_hold(solver: str) -> None:
     assert session.solve(objective, gap=0.999).stop is Stop.INFEASIBLE
 
 
-def test_rows_are_added_once_and_kept() -> None:
-    """A question asked again adds no row, and no row is there twice."""
-    added: list[Floats] = []
-
-    class Counted(Highs):
-        def open(self, program, *, relax=False):
-            session = super().open(program, relax=relax)
-            add = session.add_rows
-            if relax:  # the other session gets the same rows
-                session.add_rows = lambda rows, *bounds: added.extend(rows) or add(rows, *bounds)
-            return session
-
-    session = LazySession(Counted(), cube(), StableSets())
-    first = session.solve(-np.ones(6)).objective
-    once = len(added)
-    assert session.solve(-np.ones(6)).objective == first == (POINTS @ -np.ones(6)).min()
-    assert len(added) == once == len(np.unique(added, axis=0)) > 0
-
-
 def test_no_time_is_no_proof() -> None:
     """Without time the session reports a time limit and a bound that is none, never an optimum."""
     solution = LazySession(Highs(), cube(), StableSets()).solve(-np.ones(6), time_limit=0.0)

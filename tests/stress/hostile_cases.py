@@ -305,25 +305,6 @@ def learned_cases(base: Base) -> Iterator[Case]:
         yield Case("learned", name, partial(own_file, base, file, kinds[what], how), kept)
 
 
-def log_cases(base: Base) -> Iterator[Case]:
-    """Yield logs that are none; what is compressed, wide or of odd rows is in tests/test_tables.py and tests/logs."""
-    contents: dict[str, bytes] = {
-        "zip": b"PK\3\4" + b"0" * 99,
-        "numbers": b"x,action,y,p\n1e999,1,nan,inf\n",
-        "controls": b"x\x1b[2J,action,y,p\n1,\x07,1,1\n",
-        "one cell": LOG.encode() + b'"' + b"1" * 10**7 + b'",1,1,1,0.5\n',
-    }
-    commands = {
-        "learn": ("learn", "LOG", *COLUMNS, *QUICK, "--out", "found"),
-        "evaluate": ("evaluate", "LOG", *COLUMNS), "certify": ("certify", "LOG", "--depth", "1"),
-        "solve": ("solve", "LOG", "LOG", "--depth", "1"),
-    }  # fmt: skip
-    for what, command, suffix in product(contents, commands, (".csv", ".parquet")):
-        words = tuple(word.replace("LOG", f"log{suffix}") for word in commands[command])
-        make = partial(forge, base, f"log{suffix}", contents[what], words)
-        yield Case("logs", f"{what}, {suffix}, {command}", make)
-
-
 def cases(base: Base) -> list[Case]:
-    makers = (code_cases, asking_cases, path_cases, value_cases, learned_cases, log_cases)
+    makers = (code_cases, asking_cases, path_cases, value_cases, learned_cases)
     return [case for maker in makers for case in maker(base)]
