@@ -19,9 +19,7 @@ from milpcb.errors import InputError, clipped
 
 MOST_BYTES = 2**30  # of a file that is read whole
 DEEPEST = 100  # brackets within brackets of a JSON text; policies and states nest to a dozen
-_QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _LARGE = re.compile(rb"[eE]\+?[0-9]{3}")  # without it, no number is beyond the largest
-_BUT_BRACKETS = bytes(set(range(256)) - set(b'[]{}"'))
 
 _registered_only: ContextVar[str] = ContextVar("registered_only", default="")
 
@@ -70,12 +68,12 @@ def named_classes(value: Any) -> Iterator[str]:
 
 def nests_deeply(data: Any) -> bool:
     """Return whether plain data nest deeper than DEEPEST, as the dotted keys of a TOML text may."""
-    layer, depth = [data], 0
+    layer, depth = [data] if isinstance(data, (dict, list)) else [], 0
     while layer and depth <= DEEPEST:
+        inner = (each.values() if isinstance(each, dict) else each for each in layer)
+        layer = [item for items in inner for item in items if isinstance(item, (dict, list))]
         depth += 1
-        inner = (each.values() if isinstance(each, dict) else each for each in layer if isinstance(each, (dict, list)))
-        layer = [item for items in inner for item in items]
-    return bool(layer)
+    return depth > DEEPEST
 
 
 @contextmanager
@@ -146,26 +144,17 @@ def read_json(content: bytes | str, *, finite: bool = True) -> Any:
     ``finite``, numbers that are infinite or none.
     """
     raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-    if _depth(raw) > DEEPEST:
-        raise ValueError(f"it nests deeper than {DEEPEST}")
     checks: dict[str, Any] = {"parse_constant": _no_number} if finite else {}
     if finite and _LARGE.search(raw):
         checks["parse_float"] = _finite
     try:
         text = content if isinstance(content, str) else content.decode()  # a str of ours may hold half a character
-        return json.loads(text, object_pairs_hook=_distinct, **checks)
+        found = json.loads(text, object_pairs_hook=_distinct, **checks)
     except RecursionError as error:
         raise ValueError("it nests too deeply") from error
-
-
-def _depth(raw: bytes) -> int:
-    if b"\\" in raw:  # an escaped quote ends no string
-        raw = _QUOTED.sub(b"", raw)
-    deepest = depth = 0
-    for sign in _QUOTED.sub(b"", raw.translate(None, _BUT_BRACKETS)):
-        depth += 1 if sign in b"[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+    if nests_deeply(found):
+        raise ValueError(f"it nests deeper than {DEEPEST}")
+    return found
 
 
 def _no_number(text: str) -> float:

@@ -90,18 +90,6 @@ def check_side_constraint(case: Case) -> None:
     case.under([budget]).check_value(answer.value, answer.policy, SOLVED)
 
 
-def check_reordered_contexts(case: Case) -> None:
-    """The order of the contexts does not matter; unmet by classes that play by the row, not by the context."""
-    order = np.roll(np.arange(len(case.contexts))[::-1], 1)
-    if "reordered" not in case.opened:
-        contexts = case.contexts[order]
-        if _rows(case.policies.on(contexts).labelings()) != _rows(case.labelings[:, order]):
-            raise Unmet("a policy of this class plays by the row, not by the context")
-        case.opened["reordered"] = open_oracle(case.policies, contexts)
-    value, again = case.oracle().value(case.costs), case.opened["reordered"].value(case.costs[order])
-    assert np.isclose(value, again, atol=SOLVED), (value, again)
-
-
 def check_search(case: Case) -> None:
     """The class's own search finds the least cost of the definition, a policy that attains it, and the profile."""
     case.require("search")

@@ -115,13 +115,6 @@ def check_many_objectives(solver: Solver) -> None:
             assert solution.bound <= least + TOLERANCE, (solution, least)
 
 
-def check_relaxation(solver: Solver) -> None:
-    """A relaxed session drops integrality: the knapsack's relaxation is below its integer optimum."""
-    knapsack = next(problem for problem in known_problems() if problem.name == "knapsack")
-    with closing(solver.open(knapsack.program, relax=True)) as session:
-        _check_optimal(session.solve(knapsack.objective), knapsack.objective, -37 / 3)
-
-
 def check_vertices(solver: Solver) -> None:
     """A relaxed session ends at a vertex, also where objectives tie: on an integral polytope that is a whole point."""
     program = _assignment(4)
