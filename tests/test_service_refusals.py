@@ -179,12 +179,12 @@ def test_a_question_that_cannot_be_answered_is_refused(call: Callable[[], object
 OUTCOMES: list[tuple[dict[str, Any], str]] = [
     ({}, "cost"),
     ({"cost": 0.5, "reward": 1}, "cost"),
-    *(({"cost": cost}, "cost_range") for cost in (1.5, float("nan"), 10**400, Money("1.5"))),
+    *(({"cost": cost}, "cost_range") for cost in (1.5, float("nan"), 10**400)),
     ({"reward": 11}, "reward_range"),
     ({"reward": "much"}, "reward"),
     *(
         ({"cost": cost}, f"type {type(cost).__name__}")
-        for cost in ("1", b"1", [0.5], np.array([0.5]), pd.NA, 0.5j, Money("sNaN"))
+        for cost in ("1", b"1", [0.5], np.array([0.5]), pd.NA, 0.5j, Money("1.5"))
     ),
 ]
 

@@ -4,7 +4,6 @@ import json
 import sqlite3
 from collections import namedtuple
 from dataclasses import asdict, make_dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -151,7 +150,6 @@ def test_constraints_read_by_the_same_schema() -> None:
         (True, 1.0),
         (np.True_, 1.0),
         (False, 0.0),
-        (Decimal("0.25"), 0.25),
         (Fraction(1, 4), 0.25),
         (np.array(0.25), 0.25),
         (np.array(True), 1.0),

@@ -84,17 +84,6 @@ def test_the_log_says_which_rule_every_decision_followed(played):
     assert dates[-1] <= datetime.now(UTC)
 
 
-def test_a_statement_ends_with_the_rule_in_force(played):
-    """Its number, its first decision, and the probabilities; nothing is said where no rule is."""
-    service, made = played
-    rule, weights = service.rule(), sorted(made[-1].probabilities)
-    assert service.statement().splitlines()[-1] == (
-        f"Rule {rule.number} is in force since decision {rule.since}: its action is taken with probability "
-        f"{weights[-1]:.3g}, each other one with {weights[0]:.3g}."
-    )
-    assert "in force" not in bandit(future="fresh").statement()
-
-
 def test_exports_give_the_action_and_the_probability_of_every_decision(played):
     """JSON, SQL and Python of the rule that a decision followed: the leaf, its action, the logged probabilities."""
     service, made = played

@@ -172,7 +172,6 @@ class BanditAnswers(BanditParts):
         with self.lock:
             n = self._rounds.counted()
             lines = [*(self._known(n, confidence) if n else self._nothing()), *self._others()]
-            lines += self._rounds.log.sentences()
             lines += self._of_groups(confidence) if self._rounds.groups and n else ()
             self._stated = (n, self._rounds.learner.ledger.cost)
             return "\n".join(lines)

@@ -37,11 +37,13 @@ class Today:
     def __init__(self, document: Mapping[str, Any], reader: ContextReader, names: Sequence[Any]) -> None:
         self._action = int(document["action"]) if "action" in document else -1
         self._policy: Any = None
-        self._reader, self._names = reader, list(map(str, names))
+        self._features, self._names = reader.names, list(map(str, names))
         if self._action < 0:
             written = document["policy"]
             self._policy = registry.load("policy", str(written["class"])).from_document(written)
-            self._places = _places(self._policy, reader.names)
+            self._by_name = bool(self._features and self._policy.names.features)
+            if self._by_name:
+                _check_read(self._policy, self._features)
 
     def __repr__(self) -> str:
         return repr(self._names[self._action]) if self._policy is None else type(self._policy).__name__
@@ -49,33 +51,25 @@ class Today:
     def look(self, context: Context) -> None:
         """Take the action for a context, which is what is returned until the next one."""
         if self._policy is not None:
-            values = context.features
-            if self._places is not None:
-                values = tuple(0.0 if i is None else values[i] for i in self._places)
-            table = np.empty((1, len(values)), dtype=object if self._reader.declared else float)
-            table[0] = values
-            self._action = int(played(self._policy, table, self._names)[0])
+            row = dict(zip(self._features, context.features, strict=True)) if self._by_name else context.features
+            self._action = int(played(self._policy, [row], self._names)[0])
 
     def __call__(self, row: int) -> int:
         del row
         return self._action
 
 
-def _places(policy: Any, names: Sequence[str]) -> list[int | None] | None:
-    """Return where each column of a policy is among ``names``, None where no test reads it; None: by position."""
-    own = read = policy.names.features
-    if not own or not names:
-        return None
-    cuts = policy.cut_points() if hasattr(policy, "cut_points") else None
+def _check_read(policy: Any, names: Sequence[str]) -> None:
+    """Raise InputError where a policy reads a column that is not among ``names``."""
+    read, cuts = policy.names.features, policy.cut_points() if hasattr(policy, "cut_points") else None
     if cuts is not None:  # else it cannot be written as tests, and may read all
-        columns = [column.name for column in policy.names.columns] or own
-        read = list(dict.fromkeys(columns[i] for i in cuts))
-    if missing := [name for name in read if name not in names]:
+        columns = [column.name for column in policy.names.columns] or read
+        read = [columns[i] for i in cuts]
+    if missing := [name for name in dict.fromkeys(read) if name not in names]:
         raise InputError(
             f"the baseline reads {', '.join(map(shown, missing))}, no feature of the class: add to its feature_names, "
             "with [] as cut points where rules need not test it"
         )
-    return [names.index(name) if name in names else None for name in own]
 
 
 def action_names(policies: PolicyClass) -> list[Any]:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb.bandit.contexts import ContextReader
-from milpcb.bandit.scale import as_count
 from milpcb.core.checks import whole
 from milpcb.core.decimals import written
 from milpcb.data.columns import Value, in_words, name_in_words
@@ -104,15 +103,6 @@ class RuleLog:
         date = datetime.fromtimestamp(change.made, UTC)
         policy = show(self._policy_of(change))
         return RuleInForce(change.number, change.since, date, 1 / self._learner.scale, policy, names)
-
-    def sentences(self) -> list[str]:
-        """Return one sentence on the rule in force, none where there is none."""
-        if not self._changes:
-            return []
-        last, other = self._changes[-1], 1 / self._learner.scale
-        own = 1 - (self._oracle.n_actions - 1) * other
-        words = f"its action is taken with probability {own:.3g}, each other one with {other:.3g}"
-        return [f"Rule {last.number} is in force since decision {as_count(last.since)}: {words}."]
 
     def state(self) -> list[list[Any]]:
         """Return the log as plain data."""

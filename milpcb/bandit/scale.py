@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -77,8 +76,6 @@ def _part(scale: Scale, name: str, given: Any) -> float:
 def _number(name: str, value: Any) -> Any:
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()
-    if isinstance(value, Decimal) and not value.is_nan():
-        return float(value)
     if not isinstance(value, Real):
         hint = f": convert it, as in {name}=float(...)" if isinstance(value, (str, bytes)) else ""
         raise InputError(f"{name} must be a number, got {shown(value)}, which is of type {type(value).__name__}{hint}")
