@@ -57,7 +57,7 @@ def evaluate(
         source = source_of(log, columns, given, read.schema)
     if origin:
         origin.check(source.frame)
-    for note in (*source.notes, *(origin.unknown(source.frame) if origin else ())):
+    for note in source.notes:
         err.print(f"note: {note}")
     if origin and not same:
         by = f"'{columns.outcome}', without what treatments cost"

@@ -16,7 +16,6 @@ from milpcb.offline.compressed import CompressedLog
 from milpcb.offline.restrictions import Price
 from milpcb.types import Ints
 
-_BY_RULE = {True: State.TARGET, False: State.EARLY}
 Step = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # what is done; yields tick(done, total)
 
 
@@ -61,7 +60,7 @@ class Claims:
         """Return the claims of rows in memory; on other rules and on learning there are some ``by_estimates`` only."""
         gain = IntervalEstimate(found.gain, nan, found.lower, found.upper)
         words = tuple(found.words()[1:] if by_estimates else found.words()[-2:])
-        learning = found.cross_fitted
+        learning = found.cross_fitted if by_estimates else None
         claims = found.value, gain, found.most, found.small, found.state, words, found.enough, found.band, learning
         return cls(*claims)
 
@@ -112,9 +111,10 @@ class Findings:
         if claims is None:
             return None
         sound = claims.enough and self.sound and self.kept_surely
-        if self.own_way:
-            return claims.state if claims.state == State.ALIKE else _BY_RULE[self.proved and sound]
-        return State.TARGET if sound and self.learning_gains is not False and self.shown_aside else claims.state
+        if self.own_way and claims.state != State.ALIKE:
+            return State.TARGET if self.proved and sound else State.EARLY
+        shown = not self.own_way and self.learning_gains is not False and self.shown_aside
+        return State.TARGET if sound and shown else claims.state
 
     @property
     def learning_gains(self) -> bool | None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.checks import real
-from milpcb.core.decimals import fixed, percent
+from milpcb.core.decimals import fixed
 from milpcb.errors import InputError
 from milpcb.estimators.layout import MODEL_ROWS, Layout, RowCounter
 from milpcb.estimators.sample import Sample
@@ -111,13 +111,11 @@ def _with_sections(found: Findings, question: Question, step: Step) -> Findings:
         with step(f"the value against the budget of '{questions.budget}'") as tick:
             sections["budget"] = budget_section(found, tick)
     if not found.own_way:
-        with step("how sure prices are") as tick:
+        with step("what it would cost to have it otherwise") as tick:
             how = dict[str, Any](level=questions.level, draws=min(questions.draws, MOST_PRICED), seed=questions.seed)
             how |= {"progress": tick}
             band = gain_band(question, rows.scores, found.reference, **how) if questions.draws else None
-        with step("what it would cost to have it otherwise") as tick:
             found = replace(found, prices=what_if(found, question, band, tick))
-        with step("the rules that do as well"):
             sections["near"] = near_section(found, question, band)
         if questions.front:
             with step("the front of two outcomes") as tick:
@@ -220,7 +218,7 @@ def _found(
         estimator.played_,
         own,
         None if aside is None else value_of(estimator, layout, aside, questions.level),
-        replace(claims, words=_words(files, len(source.log), estimator, questions, claims)),
+        replace(claims, words=_words(files, len(source.log), estimator, claims)),
         files=len(files.paths),
     )
 
@@ -234,7 +232,7 @@ def value_of(
     return evaluate_sums(rows, played, part, level, in_sample=in_sample)
 
 
-def _words(files: LogFiles, sampled_rows: int, estimator: Any, questions: Asked, claims: Claims) -> tuple[str, ...]:
+def _words(files: LogFiles, sampled_rows: int, estimator: Any, claims: Claims) -> tuple[str, ...]:
     rows: CompressedLog = estimator.compressed_
     passed = (
         f"The log was read in one pass: {fixed(rows.n, 0)} rows of {fixed(len(files.paths), 0)} files were added up to "
@@ -251,8 +249,7 @@ def _words(files: LogFiles, sampled_rows: int, estimator: Any, questions: Asked,
         f"exp({claims.log_size:.1f}) rules, each compared with each of {len(rows.counts)} constants, and for outcomes "
         "in the range that was seen."
     )
-    most = f"No policy of the class gains more than {claims.most:.4g} over {rows.reference.name}"
-    return passed, scores, bernstein, f"{most} ({percent(questions.level)})."
+    return passed, scores, bernstein
 
 
 def claims_of(estimator: Any, contexts: Floats, level: float) -> Claims:

@@ -8,11 +8,10 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
-from milpcb.core.decimals import fixed
 from milpcb.data.columns import Values
 from milpcb.data.fields import Field, UnfitError
 from milpcb.data.schema import Schema, read_columns
-from milpcb.errors import InputError, clipped, shown
+from milpcb.errors import InputError
 from milpcb.logs.read import EMPTY
 from milpcb.logs.source import Columns, Source, actions_in
 from milpcb.offline.hashing import Words, mixed
@@ -129,16 +128,6 @@ class Origin:
             self.schema.allowing_missing().read(frame.select(there), there)
         except UnfitError as error:
             raise error.of_file() from error
-
-    def unknown(self, frame: pl.DataFrame) -> Iterator[str]:
-        """Yield of each feature which strings of another log no row had when the policy was learnt."""
-        for field in self.schema.fields:
-            if field.role == "feature" and field.texts and field.name in frame.columns:
-                column = frame[field.name].cast(pl.String).drop_nulls()
-                new = column.filter(~column.is_in(list(map(str, field.values))))
-                if len(new):
-                    rows, name = "1 row" if len(new) == 1 else f"{fixed(len(new), 0)} rows", clipped(field.name)
-                    yield f"'{name}' has a value in {rows} that no test of the policy knows, such as {shown(new[0])}."
 
     def _called(self, role: str) -> tuple[str, ...]:
         return tuple(field.name for field in self.schema.fields if field.role == role)

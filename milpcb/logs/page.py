@@ -14,7 +14,7 @@ from milpcb.logs.findings import Findings
 from milpcb.logs.limits import Kept
 from milpcb.logs.questions import price_section
 from milpcb.logs.rule import card_section, colophon, columns_on_sheet, parts_section, rule_section
-from milpcb.logs.sections import PageSection, PageTable, Unit, there
+from milpcb.logs.sections import PageSection, PageTable, Unit
 from milpcb.logs.words import alike
 from milpcb.offline import IntervalEstimate, State
 
@@ -41,7 +41,7 @@ def page(found: Findings, command: str, digest: str | None = None) -> str:
     rule = card_section(found, heading) or rule_section(found, heading)
     gain, drawn = words.gain(found), bars(found.unit, first(worth_lines(found)), found.questions.level)
     worth = PageSection("What it is worth", [gain] if gain else [], bars=drawn)
-    verdict = words.verdict(found)
+    verdict, annex = words.verdict(found), [parts_section(found), *evidence(found), statistician(found)]
     return fill(
         "learned.html.jinja",
         title=f"What to do for whom? {found.source.name}",
@@ -56,7 +56,7 @@ def page(found: Findings, command: str, digest: str | None = None) -> str:
         first=[rule, worth] if shown else [worth],
         sheet=[asked_section(found), columns_on_sheet(found), *([] if shown else [rule])],
         colophon=colophon(found, command, digest),
-        rest=there([parts_section(found), *evidence(found), statistician(found)]),
+        rest=[section for section in annex if not section.empty],
     )
 
 
@@ -105,11 +105,11 @@ def statistician(found: Findings) -> PageSection:
 
 def claims_table(found: Findings) -> PageTable:
     """Return the claims: how, the gain behind each, its range, its p-value."""
-    unit, cells, made = found.unit, [], dict[str, Any]()
-    if found.claims is not None:
-        made["this rule: a band over all rules of the class"] = found.claims.band
-    if found.claims is not None and not found.own_way:
-        made["rules learnt in this way: on folds that they were not learnt from"] = found.claims.learning
+    unit, claims, cells = found.unit, found.claims, []
+    made = {
+        "this rule: a band over all rules of the class": claims.band if claims else None,
+        "rules learnt in this way: on folds that they were not learnt from": claims.learning if claims else None,
+    }
     for how, claim in made.items():
         if claim is not None:
             p = words.chance(claim.p_value).removeprefix("p ").removeprefix("= ")

@@ -92,13 +92,16 @@ def price_section(found: Findings) -> PageSection:
         "A price is how much less the best rule gives, in the rows that it was learnt from, if this restriction alone "
         f"is imposed. The intervals ({level}) hold for all of them at once."
     )
-    lines = []
-    for price in found.prices:
-        known = price.best is not None and price.lower == price.lower
-        cost = "no such rule" if price.best is None else unit.amount(price.price)
-        lines.append((price.name, cost, unit.interval(price) if known else ""))
+    lines = [(price.name, *priced(unit, price)) for price in found.prices]
     headings = ("what if", f"price, {unit.words}", f"{level} interval")
     return PageSection(heading, [how], tables=[PageTable("Table of prices", headings, lines, most=99)])
+
+
+def priced(unit: Unit, price: Price | None) -> tuple[str, str]:
+    """Return a price, and its interval where it is known."""
+    if price is None or price.best is None:
+        return "not known" if price is None else "no such rule", ""
+    return unit.amount(price.price), unit.interval(price) if price.lower == price.lower else ""
 
 
 NEAR = "Other rules that do as well"

@@ -9,7 +9,7 @@ from milpcb.experiments.results.figures.drawing import MEDIUM, Drawing, finish, 
 from milpcb.experiments.results.report import picture
 from milpcb.logs.features import is_whole
 from milpcb.logs.findings import Findings
-from milpcb.logs.questions import columns_read
+from milpcb.logs.questions import columns_read, priced
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, rule_text
 from milpcb.offline import IntervalEstimate, State
 
@@ -118,13 +118,10 @@ def columns_on_sheet(found: Findings) -> PageSection:
     """Return the columns that the rule reads, the sensitive ones first, and what leaving each out would cost."""
     sensitive, read = found.questions.sensitive, columns_read(found.estimator.policy_)
     prices = {price.name.removeprefix("without "): price for price in found.prices}
-    rows = []
-    for name in sorted(read, key=lambda name: name not in sensitive):
-        price, cost, ends = prices.get(name), "not known", ""
-        if price is not None and price.best is not None:
-            cost = found.unit.amount(price.price)
-            ends = found.unit.interval(price) if price.lower == price.lower else ""
-        rows.append([f"{name} (sensitive)" if name in sensitive else name, cost, ends])
+    rows = [
+        (f"{name} (sensitive)" if name in sensitive else name, *priced(found.unit, prices.get(name)))
+        for name in sorted(read, key=lambda name: name not in sensitive)
+    ]
     unread = [f"It does not read {name}." for name in sensitive if name not in read]
     if not rows:
         return PageSection(READS, ["It reads no column.", *unread])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any
@@ -123,11 +123,6 @@ class PageSection:
     def empty(self) -> bool:
         """Whether there is nothing to show."""
         return not any((self.words, self.picture, self.bars, self.tables, self.texts, self.notes, self.folds))
-
-
-def there(sections: Iterable[PageSection]) -> list[PageSection]:
-    """Return the sections that have something to show."""
-    return [section for section in sections if not section.empty]
 
 
 def panel() -> tuple[Any, Any]:

@@ -150,14 +150,9 @@ def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, 
         if column not in frame.columns:
             raise UnknownNameError(f"column of {name}:", column, frame.columns)
     for column in found:
-        if column in taken:
-            raise InputError(
-                f"column '{column}' is the action, outcome, propensity or weight, so it can be no feature; leave it out"
-            )
-        if column in columns.leave_out:
-            raise InputError(f"column '{column}' is both a feature and left out; name it once")
-    if not found:
-        raise InputError(f"{name} has no column left to decide by, beside {', '.join(taken)}; add features")
+        if column in (*taken, *columns.leave_out):
+            what = "the action, outcome, propensity or weight, or is left out"
+            raise InputError(f"column '{column}' is {what}, so it can be no feature")
     return found
 
 
@@ -181,17 +176,15 @@ def _first_text(values: pl.Series) -> str:
         values = values.set(numbers.fill_null(value=False), None)
     row = next((i for i, value in enumerate(values.to_list()) if value is not None), 0)
     found = values[row]
-    code = ", a code as it begins with 0" if isinstance(found, str) and CODE.match(found) else ""
-    return f"{'nothing' if found is None else clipped(repr(found))} in row {row + 1}{code}"
+    return f"{'nothing' if found is None else clipped(repr(found))} in row {row + 1}"
 
 
 def _present(name: str, frame: pl.DataFrame, column: str) -> pl.Series:
     missing = np.flatnonzero(frame[column].is_null().to_numpy())
     if len(missing):
-        such = "this row" if len(missing) == 1 else f"the {fixed(len(missing), 0)} such rows"
         raise InputError(
-            f"{name}, row {missing[0] + 1}: '{column}' is missing; leave out {such}, or fill in what is missing if you "
-            "know why it is"
+            f"{name}, row {missing[0] + 1}: '{column}' is missing; leave out such rows ({fixed(len(missing), 0)}), or "
+            "fill in what is missing if you know why it is"
         )
     return frame[column]
 

@@ -87,7 +87,6 @@ def chance(p: float) -> str:
 
 
 def _own(found: Findings, claims: Claims) -> str:
-    """Return the range of the gain of this very rule, by the rows kept aside where they show more."""
     unit, ends, by = found.unit, claims.gain, ""
     if found.held_out is not None and found.shown_aside:
         aside = found.held_out.gain
@@ -106,7 +105,7 @@ def advice(found: Findings) -> str:
     if reason := _nothing(found):
         return reason
     other = alike(found.reference)
-    if found.state == State.EARLY and found.learning_gains and not found.own_way:
+    if found.state == State.EARLY and found.learning_gains:
         check = "" if found.held_out else " or check it on rows kept aside (--holdout 0.3),"
         return f"Recommended: {other} for now. Try the rule below beside it,{check} before it replaces it."
     kept = " It is shown to keep the limits on other outcomes." if found.questions.limits else ""

@@ -120,7 +120,7 @@ def test_an_outcome_that_is_a_code_is_explained(tmp_path):
     (tmp_path / "log.csv").write_text("x,treat,y\n1,a,3\n2,b,04\n")
     frame = read_file(tmp_path / "log.csv").frame
     assert frame["y"].to_list() == ["3", "04"]
-    with pytest.raises(InputError, match=r"column 'y' must hold numbers, and holds '04' in row 2, a code as it begins"):
+    with pytest.raises(InputError, match=r"column 'y' must hold numbers, and holds '04' in row 2"):
         make_source("log.csv", frame, Columns("treat", "y", maximise=True))
 
 
