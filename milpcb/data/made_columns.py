@@ -14,13 +14,13 @@ from milpcb.data.fields import Field
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.types import Floats
 
-FEW = 4  # declared categories, of which sets are tested
+FEW = 4  # categories, missing being one, that are tested by every subset of them; more are by one against the rest
 MOST_CATEGORIES = 100  # each is a literal of its own: beyond it a column is rather an identifier
 SIDES = ("either", "yes", "no")  # of a comparison, for a missing number
 
 
 def make_columns(
-    values: Mapping[str, Values], fields: Sequence[Field], *, missing: str, most_subsets: int, scores: bool
+    values: Mapping[str, Values], fields: Sequence[Field], *, missing: str, scores: bool
 ) -> tuple[Column, ...]:
     """Return what the numbers that a policy class reads are made of: those of ``fields``, whose values (n,) are given.
 
@@ -28,8 +28,6 @@ def make_columns(
     ----------
     missing : the side of a comparison for a missing number: "yes" as if it held, "no" as if it failed, "either" offers
         both; that a number is missing is a test of its own beside
-    most_subsets : columns with up to so many categories, missing being one, are tested by every subset of them, others
-        by one category against the rest; ordered categories also by the first ones against the rest
     scores : whether conditions are to be weighted and added up, so that they are 1 where they hold
 
     """
@@ -39,7 +37,7 @@ def make_columns(
         if field.is_number:
             found += _numbers(field.name, column, missing, scores=scores)
         else:
-            found += _categories(field, set(column.tolist()), most_subsets, inside=int(scores))
+            found += _categories(field, set(column.tolist()), inside=int(scores))
     return tuple(found)
 
 
@@ -52,7 +50,7 @@ def declared_columns(field: Field, cuts: Sequence[float]) -> tuple[Column, ...]:
         return tuple(_numbers(field.name, np.array([np.nan, *cuts] if field.missing else cuts), "either", scores=False))
     known = {*field.values, *([None] if field.missing else [])}
     if field.kind == "boolean":
-        return tuple(_categories(field, known, 4, inside=0))
+        return tuple(_categories(field, known, inside=0))
     declared = sorted(known, key=_rank)
     most = max(1, len(declared) // 2) if len(declared) <= FEW else 1
     sets = (chosen for size in range(1, most + 1) for chosen in combinations(declared, size))
@@ -94,19 +92,22 @@ def _numbers(name: str, column: Floats, missing: str, *, scores: bool) -> Iterat
         yield Number(name, above)
 
 
-def _categories(field: Field, present: set[Value], most_subsets: int, inside: int) -> Iterator[Column]:
-    """Yield the memberships that divide the rows, none twice; of a set and the rest that with fewer categories."""
+def _categories(field: Field, present: set[Value], inside: int) -> Iterator[Column]:
+    """Yield the memberships that divide the rows, none twice; of a set and the rest that with fewer categories.
+
+    More than FEW ordered categories are divided into the first ones and the rest, too.
+    """
     categories = sorted(present, key=_rank)
     count = len(categories)
     if count > MOST_CATEGORIES:
         what = f"column '{clipped(field.name)}' has {spaced(count)} different strings, and at most {MOST_CATEGORIES}"
         raise InputError(f"{what} are tested: group them, or name the other columns in features")
-    sizes = range(1, count // 2 + 1) if count <= most_subsets else range(1, 2)
+    sizes = range(1, count // 2 + 1) if count <= FEW else range(1, 2)
     for size in sizes:
         for chosen in combinations(categories, size):
             if 2 * size < count or chosen[0] == categories[0]:
                 yield Membership(field.name, chosen, inside)
-    if field.kind == "ordered category" and count > most_subsets:
+    if field.kind == "ordered category" and count > FEW:
         in_order = [value for value in field.values if value in present]
         for size in range(2, len(in_order) - 1 + (None in present)):
             yield Membership(field.name, tuple(in_order[:size]), inside)

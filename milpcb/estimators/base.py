@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from milpcb.constraints import LabelConstraint, NamedRows
 from milpcb.constraints.binding import bind_all
 from milpcb.constraints.by_names import NAMES, as_documents
-from milpcb.core.checks import check_gap, check_time_limit, choice, whole
+from milpcb.core.checks import check_gap, check_time_limit, choice
 from milpcb.data.actions import action_name, check_order, named_class, own_names
 from milpcb.data.columns import Column, Membership, Number, encoded
 from milpcb.data.made_columns import SIDES, chosen_features, make_columns
@@ -51,8 +51,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     missing : the side of a comparison such as age <= 40 for a missing number: "yes" as if it held, "no" as if it
         failed, "either" as the search finds best; a test that it is missing stands beside. With "yes" and "no" columns
         that were never missing may be missing later
-    most_subsets : a column of strings or booleans with up to so many of them is tested by every subset (region in
-        {north, west}), one with more by one value against the rest. Missing counts as a value
     constraints : what the policy must keep, see share_at_most, parity, mean_at_most, never, always
     monotone : names of columns of numbers, each with "more": the action never goes down, in the order of the actions,
         as the column grows, whatever the other columns are (of values that were seen); or with "less": it never goes
@@ -82,7 +80,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     features: Any = None
     missing: str = "either"
-    most_subsets: int = 4
     constraints: Any = ()
     monotone: Any = None
     kind: str = "auto"
@@ -218,9 +215,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _columns(self, features: Features, names: Sequence[str], weight: Floats) -> tuple[Column, ...]:
         choice("missing", self.missing, SIDES)
-        most = whole("most_subsets", self.most_subsets, 1)
         chosen = [features.schema[name] for name in names]
-        made = make_columns(features.values, chosen, missing=self.missing, most_subsets=most, scores=self._adds_up)
+        made = make_columns(features.values, chosen, missing=self.missing, scores=self._adds_up)
         if self._adds_up:
             made = tuple(as_tests(made, self._thresholds(), names, features.values, weight))
         return made or (Membership(names[0], (None,)),)  # nothing to test: some number must be there

@@ -228,7 +228,7 @@ def test_a_side_that_is_settled_needs_no_row(kind: Any, missing: str) -> None:
 
 
 def test_ordered_categories_are_tested_from_below() -> None:
-    """Beyond ``most_subsets``, the first so many against the rest, in the order of the type."""
+    """Beyond four, the first so many against the rest, in the order of the type."""
     levels = [f"level {i}" for i in (3, 1, 4, 5, 9, 2)]
     column = pd.Categorical(levels * 4, categories=levels, ordered=True)
     right = ["low" if level in levels[:3] else "high" for level in column]

@@ -33,7 +33,7 @@ from tests.refused import refused
 
 ESTIMATORS = {
     "tree": OptimalPolicyTree(thresholds=7),
-    "deep_tree": OptimalPolicyTree(max_depth=3, thresholds=3, most_subsets=1),
+    "deep_tree": OptimalPolicyTree(max_depth=3, thresholds=3),
     "yes": OptimalPolicyTree(missing="yes", thresholds=7),
     "no": OptimalPolicyTree(missing="no", thresholds=7),
     "threshold": OptimalThresholdRule(max_cuts=3),

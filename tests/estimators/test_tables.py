@@ -49,7 +49,7 @@ LEFT, RIGHT = [0.0, 1.0], [1.0, 0.0]
         (["n", "s", "w", "e"], [LEFT, LEFT, RIGHT, RIGHT], "if x in {e, w}:"),
         (["n", "s", "w", None], [LEFT, RIGHT, RIGHT, LEFT], "if x in {n, missing}:"),
         (["n", "s", "missing", None], [RIGHT, RIGHT, LEFT, RIGHT], 'if x = "missing":'),
-        (["a", "b", "c", "d", "e"], [RIGHT, RIGHT, LEFT, RIGHT, RIGHT], "if x = c:"),  # more than ``most_subsets``
+        (["a", "b", "c", "d", "e"], [RIGHT, RIGHT, LEFT, RIGHT, RIGHT], "if x = c:"),  # more than four
     ],
 )
 def test_a_test_in_words(column, costs, words):

@@ -42,7 +42,7 @@ BY_KIND = {  # wrong values of arguments that mean the same wherever they are ta
     "level confidence": REAL | wrong(zero=0.0, one=1.0, more=1.5),
     "share delta": REAL | wrong(more=1.5),
     "seed random_state": but(WHOLE, "huge"),
-    "draws resamples most most_subsets max_cuts max_rules max_weight min_samples_leaf": COUNT,
+    "draws resamples most max_cuts max_rules max_weight min_samples_leaf": COUNT,
     "max_tests max_leaves": but(COUNT, "none"),
     "kind method interval missing objective": CHOICE,
     "solver table": but(CHOICE, "none"),
@@ -245,7 +245,7 @@ def exports() -> Iterator[Case]:
 
 def settings() -> Iterator[Case]:
     """Yield wrong parameters of estimators."""
-    usual = "min_samples_leaf max_leaves thresholds missing most_subsets kind"
+    usual = "min_samples_leaf max_leaves thresholds missing kind"
     yield from calls("OptimalPolicyTree", partial(_fitted, "OptimalPolicyTree", y=COSTS), {}, usual,
         max_depth=WHOLE | wrong(deep=99),
         features=wrong(
