@@ -85,7 +85,7 @@ def _contexts(features: Any) -> tuple[Floats, tuple[str, ...]]:
     fields, values = [schema[name] for name in names], schema.read(features)
     if numbers := [values[field.name] for field in fields if field.is_number]:
         context_array(np.column_stack(numbers))  # a missing number is refused
-    columns = make_columns(values, fields, missing="either", most_subsets=0, scores=True)
+    columns = make_columns(values, fields, missing="either", scores=True)
     titles = (each.name if isinstance(each, Number) else each.words(holds=True) for each in columns)
     return context_array(encoded(columns, values, range(len(columns)))), tuple(titles)
 
