@@ -34,89 +34,32 @@ their function phi(4)): policies that look worse than p need not be feared to be
 added to N(pi). That is less than nothing for them, but more for those that look better; the lesser of the two maxima,
 with and without it, is at least the maximum of N + min(0, v / sqrt(log n)) - lambda V, which is what is wanted.
 
-Rows that belong together are drawn together. Where rows are many, the noise is drawn on a sample of m of them and
-multiplied by sqrt(m / n): the covariances of all policies are means over rows, which m rows show as well. Side
-constraints on the sample are widened by four standard errors of a sampled total, so that no policy that keeps them on
-all rows is lost: the maximum is over a larger class, which makes bounds a little wide, never too narrow.
+Rows that belong together are drawn together. Where rows are many there are fewer draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
 from numpy.random import Generator
 from scipy.stats import norm
 
-from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import ROUNDING, check_confidence, whole
 from milpcb.offline.intervals import drawn_again
-from milpcb.offline.log import take_rows
-from milpcb.offline.question import Question
 from milpcb.offline.reference import MOST, Reference, against
 from milpcb.offline.scores import Scores
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import Opened
 from milpcb.types import Floats, Ints
 
-MOST_ROWS = 10_000  # that a draw goes through
 WORK = 1e9  # of all draws: rows times actions times pairs of features; a quarter of a minute on one core
 REACH = 3.0  # c: about the quantile of the greatest of thousands of standard normals
 SHAPE = 0.75  # s, as a share of the standard error of the labeling that differs most from p
 UPPER = 0.75  # r
 
 Progress = Callable[[int, int], None]  # how many parts of a question are done, and how many there are
-
-
-@dataclass(frozen=True, eq=False)
-class Sampled:
-    """The ``rows`` (m,) of ``n`` that noise is drawn on, the ``oracle`` on them, and the numbers of their groups."""
-
-    rows: Ints
-    oracle: Oracle
-    members: Ints
-    n: int
-
-    def draw(self, rng: Generator) -> Floats:
-        """Return how often each of the rows (m,) is in a resample."""
-        return drawn_again(rng, self.members)
-
-    def shares(self, weight: Floats) -> Floats:
-        """Return the shares (m,) of the rows of the sample, with sum 1, from the weights (n,) of all."""
-        own = (weight / weight.sum())[self.rows]
-        return np.asarray(own / own.sum())
-
-    def scaled(self, table: Floats, weight: Floats) -> Floats:
-        """Return ``table`` (m, K) of these rows times their shares, brought to the noise of all rows."""
-        return np.asarray((np.sqrt(len(self.rows) / self.n) * self.shares(weight))[:, None] * table)
-
-
-def sampled_rows(question: Question, group: Ints | None, rng: Generator) -> Sampled:
-    """Return the rows to draw noise on, all where these are few enough; rows of a group stay together."""
-    oracle, n = question.oracle, question.oracle.n_contexts
-    members = np.arange(n) if group is None else np.unique(group, return_inverse=True)[1]
-    if n <= MOST_ROWS or isinstance(question.policies, Opened):
-        return Sampled(np.arange(n), oracle, members, n)
-    if group is None:
-        rows = np.sort(rng.choice(n, MOST_ROWS, replace=False))
-    else:
-        order = rng.permutation(int(members.max()) + 1)
-        reached = np.bincount(members)[order].cumsum()
-        rows = np.flatnonzero(np.isin(members, order[: max(2, int((reached <= MOST_ROWS).sum()))]))
-    kept = tuple(_widened(rule, rows, n, oracle.n_actions) for rule in question.constraints)
-    some = replace(question, contexts=take_rows(question.contexts, rows), constraints=kept)
-    return Sampled(rows, some.oracle, np.unique(members[rows], return_inverse=True)[1], n)
-
-
-def _widened(rule: LabelConstraint, rows: Ints, n: int, n_actions: int) -> LabelConstraint:
-    """Return the rule on some rows: what it forbids outright as it is, others wider by 4 standard errors."""
-    weights = rule.matrix(n, n_actions)
-    if rule.upper <= 0 and weights.min() >= 0:
-        return replace(rule, weights=weights[rows])
-    spread = 4 * n * np.sqrt(np.square(weights).max(axis=1).mean() / len(rows))
-    return replace(rule, weights=weights[rows] * (n / len(rows)), upper=rule.upper + float(spread))
 
 
 def affordable(asked: int, least: int, n: int, oracle: Oracle) -> int:
@@ -149,7 +92,6 @@ class Bounds:
 
 def band(
     oracle: Oracle,
-    sampled: Sampled,
     scores: Scores,
     chosen: Ints,
     reference: Reference,
@@ -165,12 +107,12 @@ def band(
     """
     own = scores.gains[np.arange(len(chosen)), chosen]
     centre = float(scores.weight / scores.weight.sum() @ own)
-    value = Process(oracle, sampled, scores, np.full(len(own), centre))
-    gains = [Process(oracle, sampled, scores, reference.ways.mixed(p, scores.gains)) for p in against(reference)]
-    others = _Others(reference, sampled, scores)
+    value = Process(oracle, scores, np.full(len(own), centre))
+    gains = [Process(oracle, scores, reference.ways.mixed(p, scores.gains)) for p in against(reference)]
+    others, members = _Others(reference, scores), scores.log.members
     noise, spread = np.empty((draws, len(gains), 3)), np.empty(draws)
     for draw in range(draws):
-        counts = sampled.draw(rng)
+        counts = drawn_again(rng, members)
         spread[draw] = max(value.greatest(counts))
         above, below = others.greatest(counts)
         for i, gain in enumerate(gains):
@@ -204,20 +146,15 @@ def _claims(every: Sequence[Process], noise: Floats, chosen: Ints, level: float)
 class Process:
     """The gains d = gains - ``base`` (n,) of all policies, their noise, and the greatest of each, less the penalty."""
 
-    def __init__(self, oracle: Oracle, sampled: Sampled, scores: Scores, base: Floats) -> None:
-        self._oracle, self._sampled, self._gains, self._base = oracle, sampled, scores.gains, base
-        self._shares, self._u = scores.weight / scores.weight.sum(), sampled.shares(scores.weight)
-        self._own = sampled.scaled(self._gains[sampled.rows] - base[sampled.rows, None], scores.weight)
+    def __init__(self, oracle: Oracle, scores: Scores, base: Floats) -> None:
+        self._oracle, self._members = oracle, scores.log.members
+        self._u = scores.weight / scores.weight.sum()
+        self._own = self._u[:, None] * (scores.gains - base[:, None])
         squares = self._own**2
         s = SHAPE * np.sqrt(squares.max(axis=1).sum())
         self._slope = REACH / (2 * s) if s > 0 else 0.0
         self._penalty = self._slope * squares
         self._recentring = 1 / np.sqrt(np.log(len(base)))
-
-    @classmethod
-    def of(cls, question: Question, scores: Scores, base: Floats, rng: Generator) -> Process:
-        """Return the process of the gains over ``base`` (n,) by the scores of the rows of a question."""
-        return cls(question.oracle, sampled_rows(question, scores.log.group, rng), scores, base)
 
     def greatest(self, counts: Floats) -> tuple[float, float]:
         """Return the greatest of N - lambda V and of -N - lambda V in a resample with ``counts`` (m,)."""
@@ -231,11 +168,11 @@ class Process:
         self, asked: int, level: float, rng: Generator, *, both: bool = False, tick: Progress | None = None
     ) -> float:
         """Return q: in the share ``level`` of the draws the noise of lower ends, or of ``both``, is at most this."""
-        least, m = ceil(check_confidence(level) / (1 - level) - ROUNDING), len(self._own)
-        times = affordable(whole("draws", asked, 1), least, m, self._sampled.oracle)
+        least = ceil(check_confidence(level) / (1 - level) - ROUNDING)
+        times = affordable(whole("draws", asked, 1), least, len(self._own), self._oracle)
         noise = np.zeros(times)
         for draw in range(times):
-            counts = self._sampled.draw(rng)
+            counts = drawn_again(rng, self._members)
             up, down = self.greatest(counts) if both else (self._ask(counts - self._u @ counts, counts), 0.0)
             noise[draw] = max(up, UPPER * down, 0.0)
             if tick is not None:
@@ -245,24 +182,23 @@ class Process:
     def _ask(self, multipliers: Floats, counts: Floats) -> float:
         costs = counts[:, None] * self._penalty
         costs -= multipliers[:, None] * self._own
-        return -self._sampled.oracle.value(costs)
+        return -self._oracle.value(costs)
 
     def at(self, chosen: Ints) -> Floats:
-        """Return what the policy that plays ``chosen`` (n,) gains in each row (n,)."""
-        return np.asarray(self._gains[np.arange(len(chosen)), chosen] - self._base)
+        """Return the parts (n,) of v, a row each, of the policy that plays ``chosen`` (n,)."""
+        return np.asarray(self._own[np.arange(len(chosen)), chosen])
 
     def total(self, chosen: Ints) -> float:
         """Return v of the policy that plays ``chosen`` (n,)."""
-        return float(self._shares @ self.at(chosen))
+        return float(self.at(chosen).sum())
 
     def penalty(self, chosen: Ints) -> float:
         """Return lambda V of the policy that plays ``chosen`` (n,)."""
-        return float(self._slope * np.square(self._shares * self.at(chosen)).sum())
+        return float(self._slope * np.square(self.at(chosen)).sum())
 
     def most(self, z: float) -> float:
         """Return a bound that the gain of the best policy exceeds no more often than a normal variable does ``z``."""
-        squares = (self._shares[:, None] * (self._gains - self._base[:, None])) ** 2
-        s = float(np.sqrt(squares.max(axis=1).sum()))
+        s = float(np.sqrt((self._own**2).max(axis=1).sum()))
         near = [s * part for part in (1.0, 0.5, 0.25, 0.125)]
         return min(z * s / 2 + self.greatest_on_all(-1.0, z / (2 * s)) for s in near) if s else 0.0
 
@@ -273,8 +209,7 @@ class Process:
 
     def floor(self, sign: float = 1.0, slope: float | None = None) -> Floats:
         """Return the table (n, K) whose totals are v - lambda V, times ``sign`` the penalty; ``slope`` is lambda."""
-        own = self._shares[:, None] * (self._gains - self._base[:, None])
-        return np.asarray(own - sign * (self._slope if slope is None else slope) * own**2)
+        return np.asarray(self._own - sign * (self._slope if slope is None else slope) * self._own**2)
 
     def greatest_on_all(self, sign: float, slope: float | None = None) -> float:
         """Return the greatest total of a ``floor``, on all rows."""
@@ -284,11 +219,11 @@ class Process:
 class _Others:
     """The noise of the reference over the lottery whose noise is worst, where lotteries are too many to go through."""
 
-    def __init__(self, reference: Reference, sampled: Sampled, scores: Scores) -> None:
+    def __init__(self, reference: Reference, scores: Scores) -> None:
         self.any = reference.candidates is None or len(reference.candidates) > MOST
-        self._lottery, self._u = reference.lottery, sampled.shares(scores.weight)
-        self._own = sampled.scaled(scores.gains[sampled.rows], scores.weight)
-        self._ways = reference.ways.on(sampled.rows)
+        self._lottery, self._ways = reference.lottery, reference.ways
+        self._u = scores.weight / scores.weight.sum()
+        self._own = self._u[:, None] * scores.gains
 
     def greatest(self, counts: Floats) -> tuple[float, float]:
         """Return the greatest of N(p) - N(p') and of N(p') - N(p) over all lotteries p'."""

@@ -25,7 +25,7 @@ from scipy.stats import norm
 
 from milpcb.data.columns import as_numbers
 from milpcb.errors import InputError
-from milpcb.offline.band import Claim, Progress, Sampled
+from milpcb.offline.band import Claim, Progress
 from milpcb.offline.log import as_table, take_rows
 from milpcb.offline.nuisances import stratified_folds
 from milpcb.offline.question import Question, best_of
@@ -73,9 +73,7 @@ class Learning:
             splits += [(self._of_split(fold), fold) for fold in _other_splits(self.scores)]
         return sorted(splits, key=lambda split: split[0].p_value)[len(splits) // 2]
 
-    def calibrated(
-        self, claim: Claim, fold: Ints, sampled: Sampled, draws: int, rng: Generator, progress: Progress
-    ) -> Claim:
+    def calibrated(self, claim: Claim, fold: Ints, draws: int, rng: Generator, progress: Progress) -> Claim:
         """Return the claim of a split with a p-value of the simulated law; the other parameters are those of ``band``.
 
         ``progress`` is called after each draw, of at most ``draws`` for every lottery.
@@ -86,7 +84,7 @@ class Learning:
         t, lotteries = float(norm.isf(worst)), against(self.reference)
         for number, lottery in enumerate(lotteries):
             reached, draw = 0, 0
-            for draw, is_good in zip(range(1, draws + 1), self._signed(lottery, t, fold, sampled, rng), strict=False):
+            for draw, is_good in zip(range(1, draws + 1), self._signed(lottery, t, fold, rng), strict=False):
                 reached += is_good
                 progress(number * draws + draw, len(lotteries) * draws)
                 if reached == ENOUGH:
@@ -94,14 +92,14 @@ class Learning:
             worst = max(worst, ENOUGH / draw if reached == ENOUGH else (1 + reached) / (1 + draws))
         return replace(claim, p_value=min(1.0, worst))
 
-    def _signed(self, lottery: Floats, t: float, fold: Ints, sampled: Sampled, rng: Generator) -> Iterator[bool]:
+    def _signed(self, lottery: Floats, t: float, fold: Ints, rng: Generator) -> Iterator[bool]:
         """Yield whether learning with random signs gains ``t`` standard errors over a lottery."""
-        gains, fold, members = self.scores.gains[sampled.rows], fold[sampled.rows], sampled.members
-        base = self.reference.ways.on(sampled.rows).mixed(lottery, gains)
-        own, rows = sampled.shares(self.scores.weight)[:, None] * (gains - base[:, None]), np.arange(len(fold))
+        gains, weight, members = self.scores.gains, self.scores.weight, self.scores.log.members
+        base, rows, oracle = self.reference.ways.mixed(lottery, gains), np.arange(len(fold)), self.question.oracle
+        own = (weight / weight.sum())[:, None] * (gains - base[:, None])
         while True:
             signed = (rng.integers(0, 2, size=int(members.max()) + 1) * 2.0 - 1.0)[members][:, None] * own
-            found = signed[rows, held_out(sampled.oracle, sampled.oracle.contexts, -signed, fold)]
+            found = signed[rows, held_out(oracle, oracle.contexts, -signed, fold)]
             sums = np.bincount(members, found)
             yield bool(sums.sum() >= t * np.sqrt(np.square(sums).sum()))
 

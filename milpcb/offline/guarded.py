@@ -97,7 +97,7 @@ class NoWorseThan:
         question = Question(policies, contexts)
         self.check_rows(question.oracle.n_contexts)
         rng, outcome = child(self.seed, "offline", "no worse"), self.outcome.by(actions or own_names(policies))
-        process = Process.of(question, outcome, self.base(), rng)
+        process = Process(question.oracle, outcome, self.base())
         reach = process.reach(self.draws, self.confidence, rng)
         return LabelConstraint(-process.floor(), self.margin - reach, self.asked)
 
@@ -235,7 +235,7 @@ class LowerEnds:
         question = Question(self.policies, self.contexts, kind=self.kind)
         scores, rng = scores_on(question, self.scores), child(self.seed, "offline", "guaranteed")
         base = matching(self.reference, scores).played(scores.gains)
-        return Process.of(question, scores, base, rng), rng
+        return Process(question.oracle, scores, base), rng
 
 
 def no_worse_for_each(

@@ -13,7 +13,7 @@ import numpy as np
 from milpcb.constraints import Constraint, LabelConstraint
 from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number, percent
-from milpcb.offline.band import Bounds, Claim, Progress, affordable, band, sampled_rows
+from milpcb.offline.band import Bounds, Claim, Progress, affordable, band
 from milpcb.offline.cross_fitting import Learning
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
@@ -160,15 +160,14 @@ def inference(
     reference = best_reference(scores, question.constraints)
     found: FoundPolicy = policy or _best_seen(question, scores)
     rng = child(seed, "offline", "band")
-    sampled = sampled_rows(question, scores.log.group, rng)
     chosen = np.asarray(found.predict(contexts))
-    times = affordable(asked, least, len(sampled.rows), question.oracle)
+    times = affordable(asked, least, len(weight), question.oracle)
     learning = Learning(question, scores, reference, share)
     split, fold = learning.split_claim()
     tick = progress or (lambda *_: None)
     how: dict[str, Any] = {"draws": times, "level": share, "rng": rng, "progress": tick}
-    bounds = band(question.oracle, sampled, scores, chosen, reference, **how)
-    crossed = learning.calibrated(split, fold, sampled, times, child(seed, "offline", "signs"), tick)
+    bounds = band(question.oracle, scores, chosen, reference, **how)
+    crossed = learning.calibrated(split, fold, times, child(seed, "offline", "signs"), tick)
     own = scores.mean(scores.table[np.arange(len(chosen)), chosen])
     enough, fits = scores.diagnostics.enough_events, scores.diagnostics.fits
     return Inference(

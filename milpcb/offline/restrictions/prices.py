@@ -124,7 +124,7 @@ def gain_band(
     """
     check_question(question)
     scores, rng = scores_on(question, scores), child(seed, "offline", "prices")
-    process = Process.of(question, scores, matching(reference, scores).played(scores.gains), rng)
+    process = Process(question.oracle, scores, matching(reference, scores).played(scores.gains))
     reach = process.reach(draws, level, rng, both=True, tick=progress)
     band = GainBand(reach, (-process.floor(1.0), -process.floor(-1.0)), 0.0, 0.0)
     lower, upper = band.ends(question)
