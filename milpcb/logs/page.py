@@ -21,8 +21,8 @@ from milpcb.offline import IntervalEstimate, State
 NAMED = 8  # actions in the subtitle
 ALL = 10_000  # rows of a table of which none is folded away
 BOTH = (
-    "Both claims allow for the choice of the rule among all of its class. The range is that of the gain over treating "
-    "all alike, and p is the probability of so large a gain if no rule of the class gained anything."
+    "Both claims allow for the choice of the rule among all of its class; p is the probability of so large a gain over "
+    "treating all alike if no rule of the class gained anything."
 )
 LEFT_OUT = (
     "Prices, rules that do as well, curves and stability are left out where they were not asked for, where a log is "

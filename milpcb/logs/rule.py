@@ -10,8 +10,8 @@ from milpcb.experiments.results.report import picture
 from milpcb.logs.features import is_whole
 from milpcb.logs.findings import Findings
 from milpcb.logs.questions import columns_read, priced
-from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, rule_text
-from milpcb.offline import IntervalEstimate, State
+from milpcb.logs.sections import PageSection, PageTable, PageText, rule_text
+from milpcb.offline import State
 
 TITLE = 0.4  # inches above a drawing
 
@@ -66,20 +66,16 @@ def _figure(found: Findings) -> Any:
 
 def drawn_parts(found: Findings) -> list[DrawnPart]:
     """Return the parts of the rule, with values in rows kept aside and intervals, or marked as what they look like."""
-    seen = found.held_out or found.evaluation
+    unit, seen, notes = found.unit, found.held_out or found.evaluation, dict[int, str]()
+    for leaf in seen.leaves:
+        value = f"{unit.value(leaf.value.value)}{' of 100' if unit.binary else ''}"
+        ends = unit.ends(leaf.value.lower, leaf.value.upper)
+        notes[leaf.part] = f"{value}\n{ends}" if found.held_out else f"looks like {value}"
     shares = {leaf.part: leaf.share for leaf in found.evaluation.leaves}
-    notes = {leaf.part: _note(found.unit, leaf.value, held_out=found.held_out is not None) for leaf in seen.leaves}
     return [
         DrawnPart(found.actions[action], shares.get(number, 0.0), notes.get(number, ""))
         for number, action in enumerate(found.estimator.policy_.leaf_actions)
     ]
-
-
-def _note(unit: Unit, value: IntervalEstimate, *, held_out: bool) -> str:
-    of = " of 100" if unit.binary else ""
-    if held_out:
-        return f"{unit.value(value.value)}{of}\n{unit.ends(value.lower, value.upper)}"
-    return f"looks like {unit.value(value.value)}{of}"
 
 
 def parts_section(found: Findings) -> PageSection:

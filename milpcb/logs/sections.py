@@ -78,7 +78,6 @@ class Unit:
 
 NARROW = 5.4  # inches, which can be read on a phone
 LABELS = {"x": 4.2, "y": 3.0}  # inches that the label of an axis may take
-Row = Sequence[str]
 SHOWN = 12  # rows of a table; the others are folded away
 
 
@@ -87,8 +86,8 @@ class PageTable:
     """A table: its label, a heading for each column, and its rows."""
 
     label: str
-    headings: Row
-    rows: Sequence[Row]
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
     words: tuple[int, ...] = (0,)  # numbers of the columns that hold words
     kind: str = ""  # "cards" where each row becomes a card on a phone
     most: int = SHOWN  # rows that are shown before the others are folded away
@@ -112,7 +111,6 @@ class PageSection:
     # makes what milpcb.experiments.results.report.picture returns; None for none
     picture: Callable[[], Mapping[str, Any]] | None = None
     bars: Mapping[str, Any] | None = None  # values with their intervals, see milpcb.logs.page.bars; None for none
-    # tables, texts: see PageTable and PageText
     tables: Sequence[PageTable] = ()
     texts: Sequence[PageText] = ()
     notes: Sequence[str] = ()  # sentences in small print
