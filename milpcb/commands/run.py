@@ -148,7 +148,7 @@ def _report(path: Path, failed: Failed, *, quiet: bool) -> None:
     from milpcb.experiments.results.figures.drawing import render
     from milpcb.experiments.results.figures.results import read_results
     from milpcb.experiments.results.records import read_index
-    from milpcb.experiments.results.report_table import summary_table
+    from milpcb.experiments.results.report import summary_table
 
     with nullcontext() if quiet else step(err, "the pictures"):
         try:

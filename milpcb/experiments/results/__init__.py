@@ -32,29 +32,11 @@ def confident_meaning(column: str) -> str:
     )
 
 
-def turns_column(changes: int) -> str:
-    """Return the name of the column of regret to the best policies in turn, such as regret_to_4 for 3 changes."""
-    return f"{TURNS}{changes + 1}"
-
-
 def turns_in(columns: Iterable[str]) -> str | None:
-    """Return the column of regret to policies in turn; None without one."""
+    """Return the column of regret to policies in turn, such as regret_to_4; None without one."""
     return next((name for name in columns if name.startswith(TURNS)), None)
 
 
 def turns_number(column: str) -> str:
     """Return how many policies there are in turn."""
     return column.removeprefix(TURNS)
-
-
-def turns_heading(column: str) -> str:
-    """Return the words for a column."""
-    return f"regret to {turns_number(column)} in turn"
-
-
-def turns_meaning(column: str) -> str:
-    """Return the sentence that stands where these regrets are shown."""
-    return (
-        f"Against the best {turns_number(column)} policies in turn in hindsight, which change at the ends of 20 equal "
-        "blocks."
-    )

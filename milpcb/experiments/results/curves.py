@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 
 from milpcb.core.files import remove
 from milpcb.errors import InputError, RunError, shown
-from milpcb.experiments.results import RECOVERY, TURNS, confident_column, turns_column
+from milpcb.experiments.results import RECOVERY, TURNS, confident_column
 from milpcb.experiments.results.records import read_index, read_record
 from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.study.cells import NO_ORACLE
@@ -141,7 +141,7 @@ def _asked_for(measured: dict[str, Any], record: dict[str, Any]) -> dict[str, An
         found[confident_column(record["confidence"])] = _known(record["confident"])
     if {"changes", "in_turn"} <= measured.keys():
         pairs = zip(record["cumulative_cost"], measured["in_turn"], strict=True)
-        found[turns_column(measured["changes"])] = [paid - least for paid, least in pairs]
+        found[f"{TURNS}{measured['changes'] + 1}"] = [paid - least for paid, least in pairs]
     if "sequence" in measured:
         found[RECOVERY] = recovery(record["rounds"], record["cumulative_cost"], **measured["sequence"])
     return found

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.report_table import report_table, summary_table
+from milpcb.experiments.results.report import report_table, summary_table
 
 
 def printed(frame, **settings):

@@ -12,9 +12,8 @@ from milpcb.experiments.results import (
     confident_in,
     confident_meaning,
     percent_of,
-    turns_heading,
     turns_in,
-    turns_meaning,
+    turns_number,
 )
 from milpcb.experiments.results.curves import mean_interval
 from milpcb.experiments.results.figures.results import MANY_SEEDS, Final, Results, void
@@ -109,7 +108,8 @@ def glossary(results: Results) -> Iterator[tuple[str, str]]:
     finals = results.finals
     yield "regret", f"What a learner paid more than {results.against}; below 0, it paid less."
     if turns := turns_in(finals.columns):
-        yield turns_heading(turns), turns_meaning(turns)
+        best = f"Against the best {turns_number(turns)} policies in turn in hindsight"
+        yield f"regret to {turns_number(turns)} in turn", f"{best}, which change at the ends of 20 equal blocks."
         if RECOVERY in finals.columns:
             yield "rounds to recover", RECOVERED
     if results.seeds > 1:

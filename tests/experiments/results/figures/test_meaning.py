@@ -10,8 +10,7 @@ from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.looks import COLOURS, looks
 from milpcb.experiments.results.figures.results import FOR_ONE_LAW, OF_ONE_LAW, Results, without_void
 from milpcb.experiments.results.figures.words import glossary, verdict
-from milpcb.experiments.results.report import report_page
-from milpcb.experiments.results.report_table import report_table
+from milpcb.experiments.results.report import report_page, report_table
 from milpcb.plugins import registry
 
 pytestmark = pytest.mark.usefixtures("sketches")

@@ -16,8 +16,7 @@ from matplotlib.image import imread
 from milpcb.core.decimals import number
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.report import DrawnPolicy, picture, report_page
-from milpcb.experiments.results.report_table import report_table, summary_table
+from milpcb.experiments.results.report import DrawnPolicy, picture, report_page, report_table, summary_table
 from tests import browser
 from tests.sketches import sketch
 
