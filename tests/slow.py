@@ -110,5 +110,5 @@ SLOW = {
     "tests/oracles/test_near_diagrams.py": "full lists of rules",
     "tests/policies/test_drawing.py::test_letters_shrink_on_axes_that_are_too_small": "pictures measured in pixels",
     "tests/policies/test_drawing.py::test_notebooks_show_rules_and_a_drawing": "pictures",
-    "tests/test_service_why.py::test_every_change_that_is_named_alters_the_rule_and_nothing_nearer_does": "all changes",
+    "tests/test_service_why.py::test_the_nearest_change_alters_the_rule_and_nothing_nearer_does": "all changes",
 }

@@ -151,7 +151,7 @@ class Why:
         "exploration", where it had less; "baseline", which decided alone; "no choice", where nothing else was there
     rule : the action of the rule
     path : the tests on the way to the part of the rule that holds here, in words; () for a policy of another kind
-    changes : the least change of each feature that would alter the rule's action, the nearest first
+    nearest : the least change of one feature that would alter the rule's action, None where none would
     rivals : by other action, how much more the best policy that plays it here has cost in all, by estimates
     chance : how much of that is within chance: the standard error of the best policy's total, as all rounds show it
     policy : the rule
@@ -163,15 +163,10 @@ class Why:
     by: str
     rule: Any
     path: tuple[str, ...]
-    changes: tuple[FeatureChange, ...]
+    nearest: FeatureChange | None
     rivals: Mapping[Any, float]
     chance: float
     policy: Any
-
-    @property
-    def nearest(self) -> FeatureChange | None:
-        """The nearest change of one feature that would alter the rule's action, None where no such change would."""
-        return self.changes[0] if self.changes else None
 
     @property
     def disputed(self) -> tuple[Any, ...]:
@@ -189,12 +184,12 @@ class Why:
         where = f", as {' and '.join(self.path)}" if self.path else ""
         lines = [f"{self.action} (probability {self.probability:.3g}): {reasons[self.by]}{where}."]
         it = "the best policy" if self.by == "majority" else "it"
-        lines += [f"With {change.words} {it} would play {change.action}." for change in self.changes] or [
-            "No change of a single feature would alter that."
-        ]
+        change = "No change of a single feature would alter that."
+        if self.nearest is not None:
+            change = f"With {self.nearest.words} {it} would play {self.nearest.action}."
         others = " or ".join(map(str, self.disputed))
         play = f"Other {_AS_GOOD} {others}" if self.disputed else f"All {_AS_GOOD} {self.rule}"
-        return "\n".join([*lines, f"{play} here."])
+        return "\n".join([*lines, change, f"{play} here."])
 
 
 def explained(made: Any, rounds: Any, reader: ContextReader, names: Sequence[Any], alone: str) -> Why:
@@ -217,11 +212,11 @@ def explained(made: Any, rounds: Any, reader: ContextReader, names: Sequence[Any
         by = "majority" if made.probability > 0.5 else "exploration"
     features = range(len(context.features))
     found = (_change(policy, reader, names, context.features, i, own, oracle.contexts) for i in features)
-    changes = tuple(sorted((change for change in found if change), key=lambda change: change.steps))
+    nearest = min((change for change in found if change), key=lambda change: change.steps, default=None)
     more = {names[a]: float(v) for a, v in enumerate(profile - profile.min()) if a != own and np.isfinite(v)}
     shown = reader.show(policy)
     path = shown.ways().get(int(policy.apply(numbers)[0]), ()) if hasattr(shown, "ways") else ()
-    return Why(made.action, made.probability, by, names[own], path, changes, more, chance, shown)
+    return Why(made.action, made.probability, by, names[own], path, nearest, more, chance, shown)
 
 
 def _change(
@@ -252,9 +247,6 @@ def _candidates(
     if isinstance(value, str) or any(isinstance(each, (str, bool)) for each in declared):
         return
     cuts = _cuts(policy, reader, i, known)
-    if value in (0, 1) and all(0 <= cut < 1 for cut in cuts):
-        yield float(1 - value), f"= {int(1 - value)}", 1, 0.0
-        return
     for place, cut in enumerate(cuts):
         above, below = nextafter(cut, inf), nextafter(cut, -inf)
         if value is None:
