@@ -177,7 +177,7 @@ _ASKED_FOR = {
     ),
     "policies": "list of its policies; use oracle kind 'milp' or 'search'",
     "draw": "random policies",
-    "totals": "recursion over totals that can be kept; give all contexts beforehand, and put noise on contexts",
+    "totals": "recursion over totals that can be kept: give all contexts beforehand, and put noise on contexts",
     "constraints": "search under side constraints; open the oracle with kind 'milp'",
     "fixed": "way to take contexts that arrive later; open it on all of them",
     "time_limit": "search that ends at a time_limit; leave it out, or use oracle kind 'milp'",

@@ -221,7 +221,7 @@ class OpenedEach(OpenedLinear):
     def _without_tables(self) -> dict[str, str]:
         reason = f"rules with a score for each action are searched by support tables alone; {self._no_tables}"
         tables = ("search", "action_weights", "constraints", "totals")
-        return dict.fromkeys(tables, f"{reason}; or use oracle kind 'milp'")
+        return dict.fromkeys(tables, f"{reason}; for best policies there is oracle kind 'milp' then")
 
     def _bounds(self) -> list[int]:
         scored, features = self.scored, int(self.scored.copies.sum())

@@ -107,7 +107,7 @@ class DecisionTrees(CuttingClass):
         if self.limits and p:
             return (
                 "trees with max_leaves, max_features, min_leaf_size or min_action_rows have no totals that can be kept "
-                "from round to round; give all contexts beforehand, or put noise on contexts"
+                "from round to round; give all contexts beforehand, and put noise on contexts"
             )
         counted = f"trees of depth {self.depth} over {p} literals have {{}} terms"
         terms = (2 * p) ** self.depth * self.n_actions
