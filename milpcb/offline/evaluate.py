@@ -162,52 +162,44 @@ FORGETS = 20  # rows that "lately" is: from 5 to 100 make little difference
 
 def adapted(scores: Scores, assigned: Ints) -> Scores:
     """Return scores by earlier rows alone, weighted for a policy that plays ``assigned`` (n,); raises InputError."""
-    log, law = scores.log, _law(scores.log)
+    log, (law, q) = scores.log, _chances(scores.log, assigned)
     taken = log.action[:, None] == np.arange(len(log.actions))
     inverse = np.divide(taken, law, out=np.zeros(taken.shape), where=taken)
     every = (np.cumsum(log.outcome) - log.outcome) / np.maximum(1, np.arange(len(log)))  # in earlier rows
     mean = means_before(log.action, log.outcome, len(log.actions), every[:, None])
     table = mean + inverse * (log.outcome[:, None] - mean) + scores.charge
-    return replace(
-        scores,
-        table=table,
-        regression=mean + scores.charge,
-        weight=scores.weight * _steadying(1 / _chances(law, assigned)),
-    )
+    return replace(scores, table=table, regression=mean + scores.charge, weight=scores.weight * _steadying(1 / q))
 
 
 def adaptive_value(scores: Scores, assigned: Ints, level: float) -> IntervalEstimate:
     """Return the value of a policy that plays ``assigned`` (n,), from what ``adapted`` returned for it."""
     rows, log, h = np.arange(len(assigned)), scores.log, scores.weight
-    own, q = scores.table[rows, assigned], _chances(_law(log), assigned)
+    own = scores.table[rows, assigned]
     value = float(h @ own / h.sum())
-    followed = log.action == assigned
-    residuals = (scores.logged - scores.regression[rows, log.action])[followed]
+    residuals = (scores.logged - scores.regression[rows, log.action])[log.action == assigned]
     seen = h**2 @ (own - value) ** 2
-    q = np.maximum(q, len(q) ** -0.5)  # of rarer ones no row is likely to be missing, and few logs show their spread
+    # of rarer ones no row is likely to be missing, and few logs show their spread
+    q = np.maximum(_chances(log, assigned)[1], len(rows) ** -0.5)
     known = (h**2 / q).sum() * np.mean(residuals**2) if len(residuals) else np.inf
     error = float(np.sqrt(max(seen, known)) / h.sum())
     reach = float(norm.ppf((1 + level) / 2)) * error
     return IntervalEstimate(value, error, value - reach, value + reach)
 
 
-def _law(log: Log) -> Floats:
+def _chances(log: Log, assigned: Ints) -> tuple[Floats, Floats]:
+    """Return the probabilities (n, K) of the learner of a log, and those of the actions ``assigned`` (n,)."""
     if log.propensity is None or log.shares or log.group is not None:
         raise InputError(
             'interval="adaptive" needs rows in the order in which they came, without group=, and the probability with '
             "which the learner drew each action: read_log(..., propensity=...)"
         )
-    return log.propensity
-
-
-def _chances(law: Floats, assigned: Ints) -> Floats:
-    q = law[np.arange(len(law)), assigned]
+    q = log.propensity[np.arange(len(log)), assigned]
     if not (q > 0).all():
         raise InputError(
-            f"in row {int(np.argmin(q > 0))} the policy plays what had no chance there, or none that the log has: it "
-            "shows nothing of its value; take the log of a learner that explores"
+            f"in row {int(np.argmin(q > 0))} the policy plays an action that had no chance there, or none that the log "
+            "has: take the log of a learner that explores"
         )
-    return np.asarray(q)
+    return log.propensity, np.asarray(q)
 
 
 def _steadying(inverse: Floats) -> Floats:

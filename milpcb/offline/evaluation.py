@@ -63,22 +63,19 @@ class Evaluation:
 
     def words(self) -> list[str]:
         """Return the findings, a sentence each."""
-        level, other = percent(self.level), self.reference.name
-        best = f"Always '{self.best_constant}', the best constant, gives {self.constants[self.best_constant]}"
-        if not self.constants[self.best_constant].known:
-            best = "The value of no constant action is known: for each of them, part of the log has no rows of it"
+        best, other, level = self.constants[self.best_constant], self.reference.name, percent(self.level)
+        ways = f"Always '{self.best_constant}', the best constant, gives {best}; {level} interval in brackets."
+        if not best.known:
+            ways = "The value of no constant action is known: for each of them, part of the log has no rows of it."
         if not self.value.known:
-            return [
-                "The value of the policy is not known: it plays actions in parts of the log without rows of them.",
-                f"{best}.",
-            ]
+            return ["The value of the policy is not known: it plays actions where the log has no rows of them.", ways]
         if self.in_sample:
             worth = number(self.value.value, self.value.standard_error)
             looks = f"The policy looks worth {worth} on the rows that it was chosen on, which is too good"
-            return [f"{looks}; no interval on these rows holds for it.", f"{best}; {level} interval in brackets."]
+            return [f"{looks}; no interval on these rows holds for it.", ways]
         return [
-            f"The policy gives {self.value}; {level} interval in brackets.",
-            f"{best}.",
+            f"The policy gives {self.value}.",
+            ways,
             _compared("the best constant" if self.reference.constant == self.best_constant else other, self.gain),
             _compared("what was done", self.gain_over_logged),
         ]

@@ -1,7 +1,7 @@
 """A question about a policy class on given rows, under side constraints: which policy is the best by some costs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -92,10 +92,8 @@ def best_or_none(search: Question | Restricted, costs: Floats) -> Best | None:
 
 def with_options(policies: Any, **options: Any) -> Any:
     """Return a class with other options; raises InputError on those that it has not."""
-    known = {each.name for each in fields(policies)} if is_dataclass(policies) else set()
-    for name in options:
-        if name not in known:
-            raise InputError(f"{type(policies).__name__} has no option '{name}'; it has {', '.join(sorted(known))}")
+    if missing := [name for name in options if not (is_dataclass(policies) and hasattr(policies, name))]:
+        raise InputError(f"{type(policies).__name__} has no option '{missing[0]}'")
     return replace(policies, **options)
 
 

@@ -183,26 +183,18 @@ class Reference:
         return next(iter(self.probabilities)) if len(self.probabilities) == 1 else None
 
     @property
-    def in_turn(self) -> tuple[str, ...]:
-        """The actions of which each row gets the first that is allowed there; () where there is no such order."""
-        if (self.lottery.max(axis=1) < 1).any():
-            return ()
-        chosen, left, found = self.lottery.argmax(axis=1), np.ones(len(self.lottery), dtype=bool), []
-        while left.any():
-            first = [
-                k for k in np.unique(chosen[left]).tolist() if (chosen[left & self.ways.playable[:, k]] == k).all()
-            ]
-            if not first:
-                return ()
-            found.append(self.actions[first[0]])
-            left &= chosen != first[0]
-        return tuple(found)
-
-    @property
     def allowed_first(self) -> str:
-        """The actions of ``in_turn`` in words; "" where there is no such order."""
-        first, *others = (f"'{name}'" for name in self.in_turn or ("",))
-        return f"{first} where it is allowed, else {', else '.join(others)}" if others else ""
+        """The order of actions of which each row gets the first allowed there, in words; "" for no such order."""
+        chosen, left, order = self.lottery.argmax(axis=1), (self.lottery.max(axis=1) == 1), []
+        while left.any():
+            firsts = (k for k in chosen[left].tolist() if (chosen[left & self.ways.playable[:, k]] == k).all())
+            if (first := next(firsts, None)) is None:
+                return ""
+            order.append(f"'{self.actions[first]}'")
+            left &= chosen != first
+        if len(order) < 2 or self.lottery.max(axis=1).min() < 1:
+            return ""
+        return f"{order[0]} where it is allowed, else {', else '.join(order[1:])}"
 
     @property
     def name(self) -> str:

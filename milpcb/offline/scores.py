@@ -205,14 +205,12 @@ def scores(
 def _folds(log: Log, cv: int | Ints, seed: int) -> Ints:
     if not isinstance(cv, np.ndarray):
         return stratified_folds(log, whole("cv", cv, 2), seed)
-    if cv.shape != (len(log),) or cv.dtype.kind not in "iu" or len(np.unique(cv)) < 2:
+    each = cv.shape == (len(log),) and cv.dtype.kind in "iu"
+    if not each or any(len(np.unique(cv[log.action == k])) < 2 for k in range(len(log.actions))):
         raise InputError(
-            f"cv must be a number of folds, or the number of the fold of each of the {len(log)} rows, in two folds "
-            f"or more; got an array of {cv.dtype} of shape {cv.shape}"
+            f"cv must be a number of folds, or the number of the fold of each of the {len(log)} rows, with every "
+            f"action in two folds or more; got an array of {cv.dtype} of shape {cv.shape}"
         )
-    for k, name in enumerate(log.actions):
-        if len(np.unique(cv[log.action == k])) < 2:
-            raise InputError(f"all rows with action '{name}' are in one fold of cv; it must be in two folds")
     return cv
 
 

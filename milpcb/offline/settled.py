@@ -59,10 +59,6 @@ class TrialRows(NamedTuple):
             reach = np.maximum(expected.max(axis=1), 1 - expected.min(axis=1))
         return cls(context, action, cost, chance, floor, expected, reach)
 
-    def first(self, n: int) -> TrialRows:
-        """Return the first ``n`` rows."""
-        return TrialRows._make(column[:n] for column in self)
-
     @property
     def estimates(self) -> Floats:
         """(n, K) unbiased estimates of all costs."""

@@ -93,10 +93,8 @@ def test_guard_rails_make_it_an_order_of_actions():
     scored = table()
     X = scored.log.features == 1
     found = best_reference(scored, [never(2, rows=X[:, 0]), never(1, rows=X[:, 1])])
-    assert found.in_turn == ("2", "1", "0")
     assert found.name == "'2' where it is allowed, else '1', else '0'"
     lots = replace(found, lottery=np.full(found.lottery.shape, 1 / 3))
-    assert lots.in_turn == ()
     assert lots.name.startswith("the best way to treat all alike whom the constraints treat alike")
 
 

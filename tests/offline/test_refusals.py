@@ -107,7 +107,7 @@ OF_TABLES: list[Case] = [
                 ({"cv": cv}, f"the fold of each of the {N} rows")
                 for cv in (np.arange(N + 1) % 2, TWO[1:], TWO * 0, TWO == 0, np.ones((N, 1)))
             ),
-            ({"cv": TWO}, "all rows with action '0' are in one fold of cv"),
+            ({"cv": TWO}, "with every action in two folds"),
             ({"min_propensity": 1.0}, "min_propensity must be at least 0 and below 1"),
             *(({"sample_weight": each}, f"sample_weight must be {N} numbers") for each in (-COST, COST * 0, COST[:5])),
             ({"sample_weight": TWO}, "all rows with action '0' have a sample_weight of 0"),

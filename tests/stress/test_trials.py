@@ -129,8 +129,12 @@ def rows_needed(eps: float, seed: int, *, beside: bool) -> tuple[float, float]:
     cost = (rng.random(n) < np.where(action == right[x], 0.3, 0.6)).astype(float)
     even = np.full(n, 1 / K)
     rows = TrialRows.of(x, action, cost, even, even, K)
-    ours = (n for n in looks(800, n, 1.05) if Refutation(oracle, oracle.log_size, rows.first(n), 0.95).refutes(eps))
-    theirs = (n for n in looks(2000, n, 1.1) if beside and by_value(oracle, rows.first(n), eps))
+
+    def first(n: int) -> TrialRows:
+        return TrialRows._make(column[:n] for column in rows)
+
+    ours = (n for n in looks(800, n, 1.05) if Refutation(oracle, oracle.log_size, first(n), 0.95).refutes(eps))
+    theirs = (n for n in looks(2000, n, 1.1) if beside and by_value(oracle, first(n), eps))
     return next(ours, np.inf), next(theirs, np.inf)
 
 
