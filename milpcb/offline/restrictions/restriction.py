@@ -12,10 +12,10 @@ from milpcb.constraints import Constraint, LabelConstraint
 from milpcb.constraints.binding import EVERY_KIND, listed
 from milpcb.core.checks import index, number_array, several, whole, whole_array
 from milpcb.errors import InfeasibleError, InputError, shown
-from milpcb.offline.question import Best, Question, Restricted, best_or_none, explicit, with_options
+from milpcb.offline.question import Best, Question, Restricted, explicit, with_options
 from milpcb.oracles.without import without_columns
 from milpcb.protocols import Policy
-from milpcb.types import Bools, Floats, Ints
+from milpcb.types import Floats, Ints
 
 
 class Restriction(ABC):
@@ -102,60 +102,51 @@ def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> 
     return Under((LabelConstraint(others.astype(float), 0.0, name),), name)
 
 
+LIMITS = ("min_leaf_size", "min_action_rows", "max_leaves", "max_features")
+
+
 @dataclass(frozen=True)
 class First(_OfColumns):
     """The first question of a tree is about one of these columns: for each cut both sides are searched separately.
 
-    Refused under side constraints and limits on leaves or features, by which the sides depend on each other.
+    Refused under side constraints and limits, by which the sides depend on each other or on the rows.
     """
 
     name: str = "another first question"
 
-    def of(self, question: Question) -> Question | Restricted:
+    def of(self, question: Question) -> Restricted:
         """See Restriction."""
         policies: Any = question.policies
         if not (hasattr(policies, "depth") and hasattr(policies, "max_leaves")):
             raise InputError(f"only trees have a first question, not {type(policies).__name__}")
-        if question.constraints or policies.max_leaves is not None or policies.max_features is not None:
+        if question.constraints or any(getattr(policies, limit) is not None for limit in LIMITS):
             raise InputError(
-                f"'{self.name}' has no price under side constraints, max_leaves or max_features: both sides of the "
-                "first question are searched separately; leave them out"
+                f"'{self.name}' has no price under side constraints, {', '.join(LIMITS)}: both sides of the first "
+                "question are searched separately; leave them out"
             )
-        # limits on logged rows do not depend on cut points, which must be known for all rows
-        free = replace(question, policies=with_options(policies, min_action_rows=None, logged_actions=None))
-        cuts: Any = explicit(free).policies
-        known = replace(question, policies=with_options(policies, thresholds=cuts.thresholds))
+        known = explicit(question)
         check_columns(self.columns, known.rows)
-        tests = [(column, cut) for column in self.columns for cut in cuts.thresholds[column]]
-        return Restricted(partial(_best_rooted, known, tests))
+        return Restricted(partial(_best_rooted, known, self.columns))
 
 
-def _best_rooted(question: Question, tests: Sequence[tuple[int, float]], costs: Floats) -> Best:
-    """Return the least total cost of trees whose first question is one of some tests, and a tree."""
-    found, names = [], question.policies.feature_names
-    for column, cut in tests:
-        holds = question.rows[:, column] <= cut
+def _best_rooted(question: Question, columns: Sequence[int], costs: Floats) -> Best:
+    """Return the least total cost of trees whose first question is about one of some columns, and a tree."""
+    found, policies = [], question.policies
+    smaller = with_options(policies, depth=policies.depth - 1)
+    tests = [(column, cut) for column in columns for cut in policies.thresholds[column]]
+    for place, cut in tests:
+        holds = question.rows[:, place] <= cut
         if holds.all() or not holds.any():
             continue
-        yes, no = (_best_below(question, here, costs) for here in (holds, ~holds))
-        if yes is not None and no is not None:
-            title = f"{names[column] if names else f'x{column}'} <= {cut:g}"
-            found.append(Best(yes.value + no.value, FirstQuestion(column, cut, yes.policy, no.policy, title)))
+        yes, no = (
+            Question(smaller, question.rows[here], kind=question.kind).best(costs[here]) for here in (holds, ~holds)
+        )
+        names = policies.feature_names
+        title = f"{names[place] if names else f'x{place}'} <= {cut:g}"
+        found.append(Best(yes.value + no.value, FirstQuestion(place, cut, yes.policy, no.policy, title)))
     if not found:
-        raise InfeasibleError("the column has no cut that divides the rows, into sides as large as is asked")
+        raise InfeasibleError("the column has no cut that divides the rows")
     return min(found, key=lambda best: best.value)
-
-
-def _best_below(question: Question, here: Bools, costs: Floats) -> Best | None:
-    """Return the best tree below, on the rows ``here`` (n,); None where they are too few for its leaves."""
-    policies: Any = question.policies
-    rows, done = question.rows[here], policies.logged_actions
-    own: dict[str, Any] = {} if done is None else {"logged_actions": np.asarray(done)[here].tolist()}
-    fewest = np.bincount(own["logged_actions"], minlength=policies.n_actions).min() if own else len(rows)
-    if len(rows) < (policies.min_leaf_size or 0) or fewest < (policies.min_action_rows or 0):
-        return None
-    smaller = with_options(policies, depth=policies.depth - 1, **own)
-    return best_or_none(Question(smaller, rows, kind=question.kind), costs[here])
 
 
 @dataclass(frozen=True)
