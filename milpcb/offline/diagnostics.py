@@ -30,11 +30,10 @@ CERTAIN = 4.5  # standard errors, which chance reaches once in 150 000 logs
 
 @dataclass(frozen=True, eq=False)
 class Diagnostics:
-    """How far the scores can be trusted.
+    """How far the scores of K ``actions`` can be trusted.
 
     Attributes
     ----------
-    actions : K names
     least_propensity : (K,) the least known propensity of each action, before clipping
     effective_size : (K,) how many rows of equal weight would be as informative as those in which the action was taken
     clipped, min_propensity : how many propensities of what was done were raised to the latter

@@ -33,15 +33,13 @@ class Evaluation:
     Attributes
     ----------
     value : of the policy, in the unit and sign of the log
-    constants : by name of action, the value of always playing it
-    best_constant : the name of the constant that looks best, allowed or not, of those that are known if there are any
+    constants, gain_over : by name of action, the value of always playing it, and the gain over it
+    best_constant : the name of the constant that looks best, of those that are known if there are any
     reference, reference_value : the best allowed way that does not look at people, and its value
-    gain_over : by name of action, the gain over always playing it
     gain : over the reference, with ends that hold for whichever lottery is the best in truth
     logged, gain_over_logged : the value of what was done, and the gain over it
     leaves : the parts of the policy in which there are rows; () where the policy has no parts
-    interval, level : kind of the intervals, and how often each holds
-    maximise : whether a larger value is better
+    interval, level, maximise : kind of the intervals, how often each holds, and whether a larger value is better
     in_sample : whether the policy was chosen on these rows: its intervals, and those of its gains, then do not hold
 
     """

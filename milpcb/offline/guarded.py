@@ -194,14 +194,9 @@ no_worse_than = NoWorseThan  # as it is called among constraints
 
 @dataclass(frozen=True, eq=False)
 class LowerEnds:
-    """The lower ends of the gains over a reference of all policies of a class on the n rows of a log.
+    """The lower ends of the gains by ``scores`` over a ``reference`` of all policies of a class on the rows of a log.
 
-    Parameters
-    ----------
-    policies, contexts, kind : see ``milpcb.open_oracle``; contexts in the order of the rows
-    scores, reference : what is gained, and over what; by name where the class has names of actions
-    seed : of the resamples
-
+    The ``policies``, ``contexts`` and ``kind`` are those of ``milpcb.open_oracle``; ``seed`` is that of the resamples.
     """
 
     policies: PolicyClass | Opened

@@ -277,16 +277,14 @@ def _rounding(full: Floats) -> Floats:
 
 
 def kept_aside(log: Log, share: float, seed: int = 0) -> Bools:
-    """Return which rows (n,) of a log are kept aside: about ``share`` of each action's, or of the groups.
+    """Return which rows (n,) of a log are kept aside: about a share of each action's, or of the groups.
 
-    To be strict, split the log before anything is estimated: ``log.take(np.flatnonzero(~aside))`` is learnt from and
-    ``log.take(np.flatnonzero(aside))`` scored and evaluated by itself.
+    ``log.take(np.flatnonzero(~aside))`` is learnt from, ``log.take(np.flatnonzero(aside))`` scored and evaluated.
 
     Parameters
     ----------
     log : see ``read_log``; rows of a group stay together
-    share : strictly between 0 and 1
-    seed : of the draw
+    share, seed : strictly between 0 and 1; and that of the draw
 
     """
     check_log(log)
@@ -299,7 +297,6 @@ def kept_aside(log: Log, share: float, seed: int = 0) -> Bools:
         aside[own[: round(part * len(own))]] = True
     rows = aside[members]
     for where, what in ((rows, "kept aside"), (~rows, "left to learn from")):
-        missing = set(range(len(log.actions))) - set(log.action[where].tolist())
-        if missing:
+        if missing := set(range(len(log.actions))) - set(log.action[where].tolist()):
             raise InputError(f"of the rows {what} none has action '{log.actions[min(missing)]}'; change holdout")
     return np.asarray(rows)

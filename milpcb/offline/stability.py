@@ -33,16 +33,11 @@ class DepthValue:
 
 @dataclass(frozen=True)
 class Stability:
-    """How much of a policy comes back when the rows are drawn again.
+    """How much of ``policy`` comes back when the rows are drawn again, in so many ``resamples``.
 
-    Attributes
-    ----------
-    policy : the best one on all rows, or the one that was asked about
-    agreement : (0..1) mean share of the rows that the best policy of a resample treats alike
-    tests : by test of ``policy``, as drawn, in how many (0..1) of the resamples the best policy has it
-    by_depth : the best policy of each depth up to that of the class; () for classes without one
-    resamples : as many as were made
-
+    The best policy of a resample treats, on average, the share ``agreement`` (0..1) of the rows alike; ``tests`` says
+    of each test of ``policy`` in how many (0..1) of the resamples the best policy has it. The best policy of each depth
+    is in ``by_depth``, () for classes without one.
     """
 
     policy: FoundPolicy
