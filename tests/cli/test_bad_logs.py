@@ -58,18 +58,14 @@ OF_LOGS = [
     # columns
     (nothing, (), "which column is what was done"),
     (nothing, ("--action", "treat"), "name what came of it once"),
-    (nothing, (*KNOWN, "--cost", "y"), "name what came of it once"),
     (nothing, ("--action", "tret", "--reward", "y"), "did you mean 'treat'"),
     (nothing, ("--action", "treat", "--reward", "zz"), "unknown column of log.csv: 'zz'"),
-    (nothing, (*KNOWN, "--propensity", "p"), "unknown column of log.csv: 'p'"),
     (nothing, (*TRIAL, "--features", "agee"), "did you mean 'age'"),
     (nothing, (*TRIAL, "--features", "age,y"), "column 'y' is the action, outcome, propensity or weight"),
-    (nothing, (*GIVEN, "--features", "e"), "column 'e' is the action"),
     (nothing, (*TRIAL, "--weight", "w", "--features", "age,w"), "column 'w' is the action"),
     (lambda log: [log.pop(name) for name in {*log} - {"treat", "y"}], TRIAL, "no column left to decide by"),
     # outcomes, actions, propensities, weights
     (one("y", 7, None), TRIAL, "row 8: 'y' is missing"),
-    (every("y", None), TRIAL, "must hold numbers"),
     (one("y", 3, "good"), TRIAL, "'y' must hold numbers"),
     (one("y", 3, float("-inf")), ("--action", "treat", "--cost", "y", "--randomised"), "row 4: 'y' is -inf"),
     (every("treat", "a"), TRIAL, "one action only"),
@@ -77,19 +73,15 @@ OF_LOGS = [
     (nothing, (*TRIAL, "--actions", "a,b,c"), "action 'c' is never taken"),
     (one("e", 4, 1.5), GIVEN, "row 4 is 1.5"),
     (one("e", 4, None), GIVEN, "row 5: 'e' is missing"),
-    (one("e", 4, "half"), GIVEN, "'e' must hold numbers"),
     (nothing, (*GIVEN, "--randomised"), "give either the column or that it is randomised"),
     (one("ea", 9, 0.5), (*KNOWN, "--propensity", "a=ea", "--propensity", "b=eb"), "row 9"),
     (nothing, (*KNOWN, *("--propensity", "ea", "--propensity", "eb", "--propensity", "e")), "propensity has 3 columns"),
     (nothing, (*KNOWN, *("--propensity", "ea", "--propensity", "eb")), "of actions that are not named: name the"),
     (nothing, (*TRIAL, "--weight", "w"), "row 9: 'w' is -1; no row weighs less than 0"),
-    (nothing, (*TRIAL, "--weight", "sex"), "column 'sex' must hold numbers, and holds"),
-    (nothing, (*TRIAL, "--weight", "ww"), "unknown column of log.csv: 'ww'"),
     # rows and features
     (only(0), TRIAL, "no rows"),
     (only(4), TRIAL, "fold"),
     (one("age", 2, float("inf")), TRIAL, "infinit"),
-    (nothing, (*TRIAL, "--leave-out", "aeg"), "did you mean 'age'"),
     (nothing, (*TRIAL, "--group", "sx"), "did you mean 'sex'"),
 ]
 OF_OPTIONS = [
@@ -98,12 +90,10 @@ OF_OPTIONS = [
     (("--at-most", "c=0.5"), "unknown action 'c'"),
     (("--at-most", "a=half%"), "'half%' is no number"),
     (("--at-most", "a=130%"), "share must be between 0 and 1, got 1.3"),
-    (("--at-most", "a=half"), "'half' is no number"),
     (("--never", "a: agee = 1"), "agee"),
     (("--never", "a"), "cannot read 'a'"),
     (("--never", "a: nonsense"), "nonsense"),
     (("--always", "d: age > 30"), "unknown action 'd'"),
-    (("--parity", "a: sx=0.1"), "sx"),
     (("--leave-out", "sex", "--parity", "a: sex=0.1"), "'sex'"),
     (("--features", "sex", "--never", "a: sex = m and age > 30"), "does not begin with a column; known: sex"),
     (("--at-most", "a=0.1", "--at-most", "b=0.1"), "loosen"),
@@ -115,38 +105,30 @@ OF_OPTIONS = [
     (("--monotone", "sex=more"), "holds strings"),
     # other outcomes, restrictions, rules that do as well
     (("--no-worse", "z"), "write COLUMN at most WHAT"),
-    (("--no-worse", "z at most"), "write COLUMN at most WHAT"),
     (("--no-worse", "z at most aa"), "did you mean 'a'?"),
     (("--no-worse", "z at most inf"), "is no finite number"),
-    (("--no-worse", "z at most 1-"), "'1-'"),
     (("--no-worse", "zz at most a"), "did you mean 'z'?"),
-    (("--no-worse", "sex at most a"), "must hold numbers"),
     (("--no-worse", "z at most 0.001"), "no policy of the class is shown by these 60 rows"),
     (("--no-worse", "z at most today for each sx"), "column of --no-worse 'sx'"),
     (("--no-worse", "z <= today for each age"), "more than 20 groups"),
     (("--sensitive", "sx"), "column of --sensitive 'sx'"),
     (("--front", "z"), "write COLUMN less or COLUMN more"),
     (("--front", "zz less"), "did you mean 'z'"),
-    (("--front", "sex less"), "must hold numbers"),
     (("--front", "z less", "--no-worse", "z at most today"), "--front is for the rule that looks best"),
     (("--what-if", "depth 13"), "depth must be"),
     (("--what-if", "without agee", "--monotone", "age=more"), "--what-if is for the rule that looks best"),
     # labels and others
-    (("--labels", "none.toml"), "cannot read --labels none.toml"),
     (("--labels", "wrong.toml"), "in wrong.toml 'agee'; did you mean 'age'?"),
     (("--labels", "number.toml"), "the label of 'age' must be a string, got 3"),
     (("--method", "drr"), "unknown method 'drr'"),
     (("--policies", "forests"), "unknown policy class"),
     (("--policies", "rule_lists", "--depth", "2"), "--depth is short for the --max-depth of trees"),
-    (("--thresholds", "some"), "thresholds"),
     (("--min-samples-leef", "3"), "did you mean '--min-samples-leaf'"),
     (("--level", "95"), "level must be"),
     (("--holdout", "1.5"), "holdout must be"),
-    (("--missing-side", "mean"), "missing"),
     (("--kind", "milp", "--solver", "nope"), "nope"),
     (("--depth", "1", "--depth", "2"), "option --depth is given 2 times, and takes one value"),
     (("--depth", "1", "--max-depth", "2"), "--depth is short for the --max-depth of trees: give one of them"),
-    (("--max-leaves", "2", "--max_leaves=3"), "option --max-leaves is given twice"),
 ]
 BAD = [*OF_LOGS, *((nothing, (*TRIAL, *options), fragment) for options, fragment in OF_OPTIONS)]
 
@@ -174,22 +156,6 @@ def test_a_bad_log_is_one_line(change, options, fragment, milpcb_, assert_one_li
     assert_one_line(done, fragment)
     assert "unexpected error" not in last
     assert not (tmp_path / "found").exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "fragment"),
-    [
-        (b"", "log.csv"),
-        (b"\x00\x01\x02", "log.csv"),
-        (b"treat,y,age,age\na,1,2,3\nb,2,3,4\n", "two columns are called 'age'"),
-        (None, "log.csv"),
-    ],
-)
-def test_a_file_that_is_no_table_is_one_line(content, fragment, milpcb_, assert_one_line, tmp_path):
-    """Nor is one that is not there."""
-    if content is not None:
-        (tmp_path / "log.csv").write_bytes(content)
-    assert_one_line(milpcb_(tmp_path, "learn", "log.csv", *TRIAL, *WRITTEN), fragment)
 
 
 @pytest.mark.parametrize(
@@ -241,13 +207,12 @@ def test_only_a_folder_of_its_own_is_written(tmp_path):
     assert (tmp_path / "mine.txt").read_text() == (found / "notes.txt").read_text() == "mine"
 
 
-def test_what_was_written_is_evaluated_on_other_rows():
-    """The policy of the file, by the names of its actions, in a log that lists them in another order."""
+def test_a_policy_of_other_actions_is_refused():
+    """A log that lists them in another order is evaluated; one with other names is not."""
     log = good()
     pl.DataFrame(log).write_csv("log.csv")
     command("learn", "log.csv", *TRIAL, *WRITTEN)
     command("evaluate", "log.csv", "found/policy.json", *TRIAL, "--actions", "b,a")
-    command("evaluate", "log.csv", *TRIAL)
     log["treat"] = ["xy"[i // 2 % 2] for i in range(ROWS)]
     pl.DataFrame(log).write_csv("log.csv")
     with pytest.raises(InputError, match="unknown action of the policy"):

@@ -132,12 +132,7 @@ def test_every_option_that_a_message_names_exists():
     files = [*(root / "logs").rglob("*.py"), *(root / "offline").glob("*.py")]
     files += [root / "commands" / f"{name}.py" for name in ("learn", "evaluate", "log")]
     files += [root / "experiments/results/templates/learned.html.jinja"]
-    own = {
-        option
-        for command in (learn, evaluate, log)
-        for each in command.params
-        for option in [*each.opts, *each.secondary_opts]
-    }
+    own = {option for command in (learn, evaluate, log) for each in command.params for option in each.opts}
     classes = (LoggedPolicyTree, LoggedRuleList, LoggedScoringRule, LoggedThresholdRule)
     assert {cls.__name__ for cls in classes} == set(ESTIMATORS.values())
     own |= {f"--{name.replace('_', '-')}" for cls in classes for name in cls().get_params() if name not in HERE}
@@ -246,9 +241,7 @@ def test_no_group_is_worse_off_beside_a_budget(learnt):
     ("options", "cuts"),
     [
         (("--depth", "3"), 2),
-        (("--at-most", "call=70%", "--depth", "1"), None),
         (("--depth", "2", "--at-most", "call=70%"), 7),
-        (("--depth", "2"), None),
         (("--depth", "3", "--thresholds", "2"), None),
     ],
 )

@@ -7,9 +7,8 @@ import polars as pl
 import pytest
 
 from milpcb.errors import InputError
-from milpcb.logs import source as sources
 from milpcb.logs.origin import digest
-from milpcb.logs.source import Columns, make_source, numbered, read_source
+from milpcb.logs.source import Columns, make_source, read_source
 from tests.refused import refused
 
 ROWS = 240
@@ -110,26 +109,6 @@ def test_wrong_names_of_columns_are_one_line(options, fragment):
     persons = [np.nan if i == 3 else float(i // 2) for i in range(ROWS)]
     frame = trial(same=["x"] * ROWS, holes=["p", None] * (ROWS // 2), person=persons)
     refused(lambda: read(frame, **options), fragment)
-
-
-def test_a_log_is_read_once(monkeypatch):
-    """Learning asks read_log a single time: what was checked is what is learnt from."""
-    from milpcb.estimators import LoggedPolicyTree
-    from milpcb.offline import log as logs
-
-    calls = []
-    whole = logs.read_log
-    monkeypatch.setattr(sources, "read_log", lambda *given, **named: calls.append(1) or whole(*given, **named))
-    monkeypatch.setattr("milpcb.estimators.logged.read_log", lambda *_, **__: pytest.fail("read again"))
-    found = read(trial())
-    estimator = LoggedPolicyTree(max_depth=1)
-    estimator.fit_scores(found.frame, estimator.estimate_scores(numbered(found.log)))
-    assert len(calls) == 1
-    monkeypatch.undo()
-    again = LoggedPolicyTree(max_depth=1).fit(
-        found.frame, trial()["treat"].to_numpy(), reward=found.log.outcome, propensity="randomised"
-    )
-    assert (str(estimator.policy_), estimator.policy_value_) == (str(again.policy_), again.policy_value_)
 
 
 # ------------------------------------------------------------------- the digest of a log

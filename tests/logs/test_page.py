@@ -11,7 +11,7 @@ from milpcb.core.decimals import THIN
 from milpcb.logs.page import Worth, bars, first
 from milpcb.logs.rule import DrawnPart, who
 from milpcb.logs.sections import Unit, rule_text
-from milpcb.logs.words import chance, gain
+from milpcb.logs.words import gain
 from policies.drawing import in_words
 from policies.names import Names
 from policies.thresholds import ThresholdRule
@@ -106,12 +106,6 @@ def test_a_leaf_of_a_printed_rule_is_its_action():
     assert rule_text("play call") == "call"
 
 
-def test_three_lines_come_first():
-    """The rule, the best that treats all alike, and what was done: in rows kept aside, where there are any."""
-    assert first(LINES) == LINES[4:]
-    assert first(LINES[:4]) == LINES[:3]
-
-
 def test_what_is_not_known_has_no_number():
     """An action without rows somewhere has the reason on its line, and no value."""
     assert LINES[3].cells(SALES) == ["always 'write'", "not known", "", "no rows of it among 7 people"]
@@ -128,12 +122,6 @@ def test_bars_are_at_their_places():
     assert own["value"] == "53.0"
 
 
-def test_equal_values_are_drawn_too():
-    """Where everything is worth the same there is no width to share out, and nothing is divided by 0."""
-    drawn = bars(SALES, [Worth("this rule", 0.5, (0.5, 0.5), "")] * 2, 0.95)
-    assert drawn["lines"][0]["dot"] == drawn["dashed"] == "50.00"
-
-
 def test_amounts_have_the_digits_that_their_error_leaves():
     """Dollars without an exponent and with their sign; shares of people of 100; marks of axes with their own digits."""
     assert MONEY.value(11287.4) == f"11{THIN}290"
@@ -142,11 +130,6 @@ def test_amounts_have_the_digits_that_their_error_leaves():
     assert Unit("bought", maximise=True, binary=True, error=0.06).value(0.4953) == "50"
     assert (MONEY.tick(12500.0), SALES.tick(0.425), MONEY.tick(-0.05)) == (f"12{THIN}500", "42.5", "\u22120.05")
     assert not any(re.search(r"e[+-]", MONEY.amount(10.0**k)) for k in range(-9, 13))
-
-
-def test_a_small_p_value_is_not_written_out():
-    """Simulated p-values have no more than three decimals, and none is 0."""
-    assert [chance(p) for p in (0.0, 0.0004, 0.032, 0.5)] == ["p < 0.001", "p < 0.001", "p = 0.032", "p = 0.5"]
 
 
 def test_the_unit_of_what_treatments_cost():

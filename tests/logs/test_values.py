@@ -1,23 +1,17 @@
 """Values of a file are read as they were meant, or refused in one line, or reported in a note."""
 
 import csv
-import html
 import io
-import json
 import re
 
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
-from milpcb.cli import cli
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
-from milpcb.estimators import LoggedPolicyTree
 from milpcb.logs.read import read_file
 from milpcb.logs.source import Columns, make_source, read_source
-from tests.exported import in_python
 from tests.refused import refused
 
 ROWS = 300
@@ -74,7 +68,7 @@ def read():
     ):
         yield name, values, {}, values, []
     # ranges, ranks and names with numbers are categories
-    for pair in (("18-25", "65+"), ("1st", "2nd"), ("Ward 1", "Ward 2"), ("yes", "no"), ("m", "w")):
+    for pair in (("18-25", "65+"), ("Ward 1", "Ward 2"), ("yes", "no")):
         yield "x", list(pair) * (ROWS // 2), {}, list(pair) * (ROWS // 2), []
     # a -1 beside 0, a single -9, and a 99 among a hundred others are what they are
     for values in ([i % 9 - 1 for i in range(ROWS)], [-9, *AGES[1:]], [i % 100 for i in range(ROWS)]):
@@ -166,15 +160,9 @@ def test_a_blank_behind_each_comma_is_of_no_name_and_no_value(tmp_path):
     ("values", "what"),
     [
         (["north", "south", "north "], "'north' and 'north ', which are two strings to a rule"),
-        (["Nord", "nord", "NA"], "'Nord' and 'nord', which are two strings to a rule"),
         (["Größe", "Gr\u006f\u0308ße"], "'Gr\u006f\u0308ße' and 'Größe', which are two strings to a rule"),
-        (["north", "north\u200b"], "'north' and 'north"),
         (["5 €", "10 €", "N/A"], "numbers with '€', such as '10 €'"),
-        (["45%", "50%"], "numbers with '%', such as '45%'"),
-        (["EUR 5", "EUR 7"], "numbers with 'EUR', such as 'EUR 5'"),
-        (["5km", "7km"], "numbers with 'km', such as '5km'"),
         (["\u0663", "\u0664", "5"], "numbers in other signs than 0 to 9, - and ., such as '\u0663'"),
-        (["\u22125", "5"], "numbers in other signs than 0 to 9, - and ., such as '\u22125'"),
     ],
 )
 def test_strings_that_may_mean_the_same_or_numbers_are_said(values, what, tmp_path):
@@ -258,37 +246,3 @@ def test_other_kinds_of_files_are_refused_by_name(name, tmp_path):
     """The line says which kinds are read."""
     (tmp_path / name).write_text('{"age": 5}\n')
     refused(lambda: read_file(tmp_path / name), "and only CSV and Parquet are read; save the table as CSV")
-
-
-def test_one_pass_reads_marks_as_memory_does(tmp_path, monkeypatch):
-    """Files with -999 give the rule of files in which those values are missing, with the same value."""
-    rng = np.random.default_rng(0)
-    age, treat = rng.integers(18, 80, 400), rng.integers(0, 2, 400)
-    earned = treat * np.where(age > 50, 1.0, -1.0) + 0.1 * rng.normal(size=400)
-    lost = rng.random(400) < 0.1
-    frame = pl.DataFrame({"age": np.where(lost, -999, age), "treat": treat, "earned": earned})
-    empty = frame.with_columns(age=pl.col("age").replace(-999, None))
-    monkeypatch.chdir(tmp_path)
-    found = {}
-    for name, table, marks in (("marked", frame, ("--missing", "NA,-999")), ("empty", empty, ())):
-        for part in range(2):
-            table[200 * part : 200 * part + 200].write_parquet(f"{name}-{part}.parquet")
-        ways = ["--action", "treat", "--reward", "earned", "--randomised", "--depth", "1", "--one-pass", "--out", name]
-        done = CliRunner().invoke(cli, ["learn", f"{name}-*.parquet", *ways, *marks], standalone_mode=False)
-        assert done.exception is None, done.exception
-        document = json.loads((tmp_path / name / "policy.json").read_text())
-        found[name] = document["policy"]["rules"], document["policy_value_"], done.output
-    assert found["marked"][:2] == found["empty"][:2]
-    said = f"Read as missing: 'age' where it is -999 ({lost.sum()} rows)"
-    assert said in found["marked"][2]
-    assert said in html.unescape((tmp_path / "marked/report.html").read_text())
-
-
-@pytest.mark.parametrize("name", ["age ", "age\n(years)", 'the "age"', "age, in years", " age"])
-def test_a_column_of_any_name_is_learnt_from_and_exported(name, tmp_path):
-    """A blank at its end, a line break, a quote or a comma: rules read the column as the file calls it."""
-    found = source(written(tmp_path, {name: AGES}))
-    assert found.frame.columns == [name]
-    tree = LoggedPolicyTree(max_depth=1, method="ips")
-    tree.fit_scores(found.frame, tree.estimate_scores(found.log))
-    assert in_python(tree.to_python(), found.frame) == tree.predict(found.frame).tolist()
