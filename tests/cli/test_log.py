@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from milpcb.errors import InputError, MilpcbError, RunError
+from milpcb.errors import MilpcbError, RunError
 from tests.learned import NO_CLAIMS, command
 
 MIXED = """\
@@ -78,9 +78,7 @@ def test_learning_from_a_run_is_learning_from_its_log(ran, tmp_path):
         (("log", "--out", "a.csv"), ("differs in learner", "--learner 'exp4'")),
         (("log", "--learner", "exp4", "--out", "a.csv"), ("differs in seed", "--seed '0'")),
         (("log", "--learner", "exp", "--out", "a.csv"), ("unknown learner 'exp'", "exp4")),
-        (("log", *ONE, "--out", "a.xlsx"), (".csv or .parquet",)),
         (("evaluate", *PLAY, "--cost", "cost"), ("--cost is for files",)),  # a run knows its columns
-        (("evaluate", *PLAY, "--randomised"), ("--randomised is for files",)),
         # a leader's q is 1 for the action drawn: scores weighed by it would be wrong, in silence
         (
             ("learn", "--learner", "ftpl", *PLAY[2:], "--out", "leader"),

@@ -5,13 +5,9 @@ import gzip
 import io
 
 import numpy as np
-import polars as pl
 import pytest
 
-from milpcb.data.columns import Membership
 from milpcb.data.conditions import holds
-from milpcb.data.fields import Field
-from milpcb.data.schema import Schema
 from milpcb.data.tables import csv_text, read_table
 from milpcb.errors import InputError
 from milpcb.logs.read import read_file
@@ -167,22 +163,6 @@ def test_no_damage_changes_what_is_read_unseen(tmp_path):
         assert read == [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
         assert len({len(row) for row in read}) == 1
     assert 50 < refused < 150
-
-
-WARD = Membership("ward", ("1", "2"), 1)
-
-
-def test_a_rule_by_codes_takes_no_numbers(tmp_path):
-    """Rows to evaluate on may hold no leading zero: their wards are the strings that the rule knows all the same."""
-    (tmp_path / "t.csv").write_text("ward,x\n1,1\n2,2\n3,3\n")
-    schema = Schema((Field("ward", "category", WARD.values, missing=True), Field("x", values=(1, 2))))
-    frame = read_file(tmp_path / "t.csv", known=schema).frame
-    assert frame["x"].dtype == pl.Int64
-    assert WARD.read(schema.read(frame)["ward"]).tolist() == [1, 1, 0]
-    with pytest.raises(InputError, match=r"'ward' is 1\.0 in row 0, and its values are strings"):
-        schema.read(pl.DataFrame({"ward": [1.0, 2.0, None]}), ["ward"])
-    assert WARD.read(schema.read(pl.DataFrame({"ward": [None, None]}), ["ward"])["ward"]).tolist() == [0, 0]
-    assert Membership("ward", ("north",), 1).read(np.array([1.0, 2.0])).tolist() == [0, 0]
 
 
 def test_a_condition_finds_the_code_that_it_names():

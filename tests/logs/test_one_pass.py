@@ -226,8 +226,6 @@ def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log:
     [
         (["--at-most", "call=0.2"], "--at-most needs the rows themselves"),
         (["--draws", "10"], "--draws needs the rows themselves"),
-        (["--group", "z"], "--group needs the rows themselves"),
-        (["--weight", "z"], "--weight needs the rows themselves"),
         (["--treatment-cost", "call=z"], "treatment_cost by row needs the rows themselves"),
         (["--method", "dm"], "method"),
         (["--thresholds", "all"], "every cut"),
@@ -279,7 +277,6 @@ def sampled(folder: Path) -> None:
             r"a\.csv is no Parq.*scan_csv",
         ),
         (lambda logs, out: command(beside(logs / "none", "a.csv"), out, *ASKED), "none holds no Parquet file"),
-        (lambda logs, out: command(beside(logs, "a.csv") / "*", out, *ASKED), r"a\.csv is no Parquet file"),
         (lambda logs, out: command(logs / "x*.parquet", out, *ASKED), "no file is called"),
         (
             lambda logs, out: command(logs, out, *(each for each in ASKED if each not in {"--propensity", "p"})),
