@@ -42,9 +42,7 @@ def test_an_effect_is_said_first_and_then_the_rule(learnt):
     assert found.printed.startswith("Treat people differently: deciding by the rule is better than ")
     in_order(
         found.page,
-        "Treat people differently",
         "Recommended: use the rule",
-        "The rule",
         "What it is worth",
         "What you asked for",
         "'call' for at most 40 % of the rows",
@@ -74,11 +72,9 @@ def test_without_an_effect_the_recommendation_leads(learnt, frame):
         found.page,
         "Recommended: '",
         "What it is worth",
-        "What you asked for",
         "No limits",
         "What the rule reads",
         "What looked best, not supported",
-        "For the statistician",
     )
     assert "use the rule below" not in found.page
     assert "that keeps" not in found.page  # nothing was asked for that could be kept
@@ -104,14 +100,6 @@ def test_rows_kept_aside_have_intervals(learnt):
     assert "120 of them kept aside" in page
     assert re.search(r"this rule, rows kept aside [\d.]+ [\d.]+ to [\d.]+ 120 other rows", page)
     assert "share of rows kept aside" in page
-
-
-def test_what_was_not_asked_is_left_out(learnt):
-    """Nothing is claimed and nothing is recommended; a line says which sections are left out, and when."""
-    found = learnt(EFFECT, *STUMP, *NO_CLAIMS)
-    assert found.printed.startswith("Not asked: whether a rule is better than '")
-    for part in ("--draws 0", "No limits were set", "are left out where they were not asked for"):
-        assert part in found.page
 
 
 def test_the_log_of_the_policy_is_recognised(learnt, monkeypatch):
@@ -195,14 +183,11 @@ def test_two_outcomes_prices_and_rules_as_good_are_on_the_page(learnt):
     found = learnt(people(effect=0.45), *TRIAL, *CLAIMS, "--depth", "2", *more)
     for text in ("two outcomes", "rule 1", "leaves 2"):
         assert text in found.printed
-    assert "rules are each the best for some weighting of the two outcomes" in found.page
     assert "rule 1 if " in found.page  # the rules, a leaf being its action alone
     assert "play letter" not in found.page
     in_order(found.page, "What it would cost to have it otherwise", "hold for all of them at once", "without age")
     assert re.search(r"\d rules of this kind are not shown to be worse than the best of them \(95\s% conf", found.page)
     assert "All of them read 'age'." in found.page
-    assert re.search(r"On \d+ of the 400 rows compared they do not all play", found.page)
-    assert "not shown to be worse" not in found.printed
 
 
 def test_a_rule_in_order_is_that_of_the_estimator(learnt):

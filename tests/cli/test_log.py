@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from milpcb.errors import MilpcbError, RunError
+from milpcb.errors import InputError, MilpcbError, RunError
 from tests.learned import NO_CLAIMS, command
 
 MIXED = """\

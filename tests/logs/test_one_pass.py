@@ -119,13 +119,6 @@ def test_claims_are_bernstein_s_for_all_rules_at_once(fixed: Path, found: Findin
     assert found.claims.most >= found.claims.gain.value
 
 
-def test_small_is_a_tenth_of_the_outcome_s_deviation(fixed: Path) -> None:
-    """As with rows in memory: what treatments cost makes no gain small."""
-    by = LoggedPolicyTree(method="ips", thresholds=4, treatment_cost={"call": 1000.0})
-    claims = learnt(fixed, by=by).claims
-    assert claims.small == pytest.approx(0.1 * log_files(fixed).frame()["y"].std(ddof=0))
-
-
 def test_rows_kept_aside_have_ordinary_intervals(fixed: Path, found: Findings) -> None:
     """Values and gains, of all constants and in each part too, have the ends that an evaluation of the rows has."""
     whole = log_files(fixed).frame()
