@@ -39,6 +39,8 @@ SEPARATORS = {b",": "','", b";": "';'", b"\t": "tabs", b"|": "'|'"}
 CODE = re.compile(r"[-+]?0[0-9]")  # what a number is not written with, and an area, a ward or an item is
 QUOTED = re.compile(rb'"[^"]*+"')
 BLANK = re.compile(rb'("[^"]*+")|(?<![^\n])\r?\n')  # a line without values, outside of quotes
+
+BLOCK = 2**24  # bytes that are decoded together
 MOST_VALUES = 500_000_000  # of a Parquet file: 4 GB as numbers; a small file may hold any number of equal ones
 
 DAMAGED = "is no Parquet file, or a damaged one; write it anew"
@@ -207,7 +209,8 @@ class CsvText:
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of the line in which a row begins, and its values; raises InputError on a long value."""
-        reader, line = csv.reader(io.StringIO(self.content.decode(), newline=""), delimiter=self.separator.decode()), 1
+        lines = io.TextIOWrapper(io.BytesIO(self.content), "utf-8", newline="")
+        reader, line = csv.reader(lines, delimiter=self.separator.decode()), 1
         try:
             for values in reader:
                 if values:
@@ -239,11 +242,17 @@ def csv_text(path: Path) -> CsvText:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     _check_text(path, content)
-    separator = _separator(path, content)
+    widths = {sign: _width(content, 0, sign) for sign in SEPARATORS}
+    cuts = [sign for sign, width in widths.items() if width > 1] or [b","]
+    ends = {sign: _end(content, sign, widths[sign]) for sign in cuts}
+    alike = [sign for sign in cuts if ends[sign] == len(content)]
+    if len(alike) > 1:
+        one, other = (SEPARATORS[sign] for sign in alike[:2])
+        raise InputError(f"{path} can be read as separated by {one} and by {other}: put values with these in quotes")
+    separator = (alike or cuts)[0]
     text = CsvText(path, content, separator)
-    width = _width(content, 0, separator)
-    if (end := _end(content, separator, width)) < len(content):
-        raise _fault(text, end, width)
+    if not alike:
+        raise _fault(text, ends[separator], widths[separator])
     return text
 
 
@@ -266,23 +275,15 @@ def _end(content: bytes, separator: bytes, width: int) -> int:
     return found.end() if found else 0
 
 
-def _separator(path: Path, content: bytes) -> bytes:
-    """Return the sign between the values; raises InputError where two signs cut all rows alike."""
-    widths = {sign: _width(content, 0, sign) for sign in SEPARATORS}
-    cuts = [sign for sign, width in widths.items() if width > 1]
-    alike = [sign for sign in cuts if _end(content, sign, widths[sign]) == len(content)]
-    if len(alike) > 1:
-        one, other = (SEPARATORS[sign] for sign in alike[:2])
-        raise InputError(f"{path} can be read as separated by {one} and by {other}: put values with these in quotes")
-    return next(iter([*alike, *cuts]), b",")
-
-
 def _check_text(path: Path, content: bytes) -> None:
-    place = content.find(b"\0")
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        place = error.start if place < 0 else min(place, error.start)
+    start, place = 0, content.find(b"\0")
+    while place < 0 and start < len(content):  # as one text it may take four times the room
+        end = content.find(b"\n", start + BLOCK) + 1 or len(content)
+        try:
+            content[start:end].decode()
+        except UnicodeDecodeError as error:
+            place = start + error.start
+        start = end
     if place >= 0:
         fix = "save it as CSV in UTF-8, or as Parquet called .parquet; unpack a compressed file first"
         raise InputError(f"{path}, line {_line(content, place)} is not text in UTF-8: {fix}")
