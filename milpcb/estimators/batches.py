@@ -186,7 +186,9 @@ class FromBatches(PolicyEstimator):
         """Return what each action (K,) adds to outcomes; raises InputError, UnknownNameError."""
         if self.treatment_cost is None:
             return np.zeros(len(actions))
-        charge = treatment_costs(self.treatment_cost, tuple(map(str, actions)))
+        prices = self.treatment_cost.values() if isinstance(self.treatment_cost, Mapping) else [self.treatment_cost]
+        by_row = any(isinstance(price, str) for price in prices)  # the name of a column
+        charge = np.empty(0) if by_row else treatment_costs(self.treatment_cost, tuple(map(str, actions)))
         if charge.shape != (len(actions),):
             raise InputError(f"treatment_cost by row needs the rows themselves: give {len(actions)} numbers, by action")
         return -charge if maximise else charge
