@@ -339,6 +339,6 @@ def called(names: Mapping[str, str]) -> Iterator[None]:
     except MilpcbError as error:
         text = str(error)
         for other, own in names.items():
-            text = re.sub(rf"\b{other}\b(?= must| =)", own, text)
+            text = re.sub(rf"\b{other}\b" + ("" if "_" in other else "(?= must| =)"), own, text)  # depth is a word, too
         error.args = (text,)
         raise
