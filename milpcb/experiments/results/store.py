@@ -13,9 +13,7 @@ study.json of milpcb, and never through a link. study.json, records, costs and s
 of what follows.
 """
 
-import os
 import re
-import socket
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,13 +24,11 @@ import tomli_w
 from filelock import FileLock, Timeout
 
 from milpcb.core import files
-from milpcb.core.decimals import spaced
 from milpcb.errors import RunError
 from milpcb.experiments.results import records
 from milpcb.experiments.study.cells import FORMAT, Kind, Study, Task
 from milpcb.experiments.study.sections import Config
 
-MOST_REMARKS = 10  # damaged records that are named; the others are counted
 _Facts = Mapping[str, Any]  # of a task
 _POLICY_FILE = re.compile(r"best_policy_[\w.+-]+\.(txt|svg)")
 _CONFIG_SEAL = re.compile(r'checksum = "([0-9a-f]{64})"\n\Z')
@@ -70,22 +66,15 @@ class RunDirectory:
             files.check_sole(file)
         except OSError as error:
             raise RunError(f"{file} is a link, and a run writes only inside its own directory; remove it") from error
-        holder = ""
-        with suppress(OSError, UnicodeDecodeError):
-            holder = files.contents(file).decode()
+        lock = FileLock(file)
         try:
-            lock = FileLock(file, timeout=0)
-            lock.acquire()
+            lock.acquire(timeout=0)
         except Timeout as error:
-            who = f" ({holder})" if holder.strip() else ""
-            raise RunError(
-                f"another run is at work in {self.path}{who}; wait for it, stop it, or choose another with --out"
-            ) from error
+            advice = "wait for it, stop it, or choose another with --out"
+            raise RunError(f"another run is at work in {self.path}; {advice}") from error
         except OSError as error:
             raise RunError(f"cannot write {file}: {error.strerror}; choose another with --out") from error
         try:
-            with suppress(OSError):
-                file.write_text(f"pid {os.getpid()} on {socket.gethostname()}", encoding="utf-8")
             yield
         finally:
             lock.release()
@@ -178,8 +167,6 @@ def _held(path: Path, tasks: Iterable[tuple[Kind, _Facts, Task | None]], damaged
                 versions[facts["key"]] = record["versions"]
         except records.DamagedError:
             lines.append(damaged(facts))
-    if len(lines) > MOST_REMARKS:
-        lines[MOST_REMARKS:] = [f"and {spaced(len(lines) - MOST_REMARKS)} more records are damaged, too"]
     if others := records.describe(versions.values()):
         lines.append(f"{path} holds records made with other versions: {others}; their numbers may differ")
     return Held(set(versions), tuple(lines))

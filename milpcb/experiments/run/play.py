@@ -19,8 +19,7 @@ from milpcb.core.long_search import waiting
 from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, did_you_mean, shown
 from milpcb.experiments.results import confident_column, confident_in, confident_meaning, percent_of
-from milpcb.experiments.run.hindsight import Hindsight, hindsight
-from milpcb.experiments.run.player import LearnerPlayer, LiveEnvironment, LiveStream, checkpoints
+from milpcb.experiments.run.player import Hindsight, LearnerPlayer, LiveEnvironment, LiveStream, checkpoints, hindsight
 from milpcb.experiments.study.worlds import Entrant, World
 from milpcb.learners import Learner
 from milpcb.plugins import injection, registry

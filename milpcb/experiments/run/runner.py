@@ -20,8 +20,7 @@ from milpcb.experiments.results.records import CONFIG, WorldCosts, describe, fil
 from milpcb.experiments.results.schemas import SavedState, checked
 from milpcb.experiments.results.store import RunDirectory, check_config
 from milpcb.experiments.run.backends import Backend, News, cores, listening, report
-from milpcb.experiments.run.hindsight import Hindsight, hindsight
-from milpcb.experiments.run.player import LearnerPlayer, checkpoints
+from milpcb.experiments.run.player import Hindsight, LearnerPlayer, checkpoints, hindsight
 from milpcb.experiments.study.cells import Cell, Comparator, Task, build_study
 from milpcb.experiments.study.config import read_config
 from milpcb.experiments.study.sections import Config

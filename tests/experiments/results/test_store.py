@@ -144,15 +144,6 @@ def test_a_damaged_record_is_played_again(held, cell, tiny, play_into, untimed):
     assert store.remarks(held.path) == ()
 
 
-def test_of_many_damaged_records_ten_are_named(held, tiny):
-    """The others are counted: a lost disk is no flood of lines."""
-    tasks = study_of(tiny.replace("horizon = 40", f"horizon = 40\nseeds = {list(range(8))}")).tasks
-    for task in tasks:
-        file_of(held.path, "record", task.key).write_bytes(b"")
-    lines = held.held(tasks).remarks
-    assert (len(lines), lines[-1]) == (11, "and 6 more records are damaged, too")
-
-
 def test_every_byte_of_a_sealed_file_counts():
     """Whatever single byte is changed, lost or added, the content is not read."""
     content = sealed({"key": "k", "rounds": [1, 2], "cost": 0.1})
@@ -293,8 +284,8 @@ def test_a_damaged_config_and_index_are_no_mark(held):
 
 
 def test_one_run_at_a_time(held, tiny, play_into):
-    """While one run is at work in a directory another is refused, in a line that says who; afterwards it is let in."""
-    who = rf"another run is at work in {held.path} \(pid \d+ on .+\); wait for it"
+    """While one run is at work in a directory another is refused; afterwards it is let in."""
+    who = f"another run is at work in {held.path}; wait for it"
     with held.locked(), pytest.raises(RunError, match=who), RunDirectory(held.path).locked():
         pass
     assert play_into(tiny, held.path).tasks == []
