@@ -56,11 +56,6 @@ def test_a_class_that_ends_python_is_a_mistake(tmp_path, process, write, assert_
     assert_one_line(process(tmp_path, "run", "tiny.toml", "--progress", "quiet"), "mine.py, line 5: SystemExit: 0")
 
 
-def test_a_path_that_is_no_text_is_one_line(tmp_path, milpcb_, assert_one_line):
-    """Bytes that are no UTF-8 are shown, not raised."""
-    assert_one_line(milpcb_(tmp_path, "run", os.fsdecode(b"\xff.toml")), r"cannot read config \udcff.toml")
-
-
 def test_terminals_are_not_steered(tmp_path, milpcb_, write, config):
     """Escapes in headers, labels, paths and messages are printed as text, on standard output and in errors."""
     write(
@@ -119,22 +114,6 @@ def test_too_little_memory_is_one_line(tmp_path, process, write, assert_one_line
     """As under ``ulimit -v``: what is asked for does not fit, and the line says so."""
     write(tmp_path, {"big.toml": config.replace("n_contexts = 6", "n_contexts = 3_000_000_000")})
     assert_one_line(process(tmp_path, "run", "big.toml", limits={"RLIMIT_AS": 6 * 2**30}), "out of memory")
-
-
-@pytest.mark.parametrize(
-    ("depth", "kind", "message"),
-    [
-        (100, "milp", "depth must be at most 12"),
-        (12, "search", "would take about"),
-        (12, "milp", "would take about"),
-    ],
-)
-def test_trees_that_nobody_can_find_are_refused(depth, kind, message, tmp_path, milpcb_, write, assert_one_line):
-    """Depth is bounded before anything is counted, listed or allocated."""
-    contexts = "".join(f"{i},{i * i % 7}\n" for i in range(20))
-    write(tmp_path, {"x.csv": f"a,b\n{contexts}", "c.csv": "no,yes\n" + "0,1\n1,0\n" * 10})
-    done = milpcb_(tmp_path, "solve", "x.csv", "c.csv", "--depth", str(depth), "--thresholds", "5", "--kind", kind)
-    assert_one_line(done, message)
 
 
 def test_classes_beside_the_config_are_played_and_resumed_from_anywhere(tmp_path, process, write, config):

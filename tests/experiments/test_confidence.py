@@ -11,7 +11,6 @@ import pytest
 import milpcb
 from milpcb import open_oracle, rng
 from milpcb.errors import InputError
-from milpcb.experiments.results import confident_column, confident_in
 from milpcb.experiments.results.curves import recovery
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.results import read_results
@@ -182,12 +181,3 @@ def test_a_play_from_python_has_it_too():
     assert "A 95\u202f% certificate is about one run" in table
     with pytest.raises(InputError, match="confidence"):
         milpcb.play(World(), "exp4", 5, policies=TREES, contexts=CORNERS, confidence=95)
-
-
-def test_the_names_of_columns():
-    """They are per cents; nothing is taken for one that is not, and of several levels none is."""
-    levels = [confident_column(level) for level in (0.95, 0.57, 0.999)]
-    assert levels == ["certificate_95", "certificate_57", "certificate_99.9"]
-    assert confident_in(["certificate", "certificate_error"]) is None
-    assert confident_in(["certificate", "certificate_error", "certificate_95"]) == "certificate_95"
-    assert confident_in(["certificate_90", "certificate_95"]) is None

@@ -209,17 +209,6 @@ def test_a_worker_killed_in_the_middle_costs_no_result(scheduler: str, work: Any
     assert found == results(Serial(), partial(work.square, str(tmp_path)), tasks)
 
 
-def test_a_result_that_is_here_is_not_lost_with_its_worker(scheduler: str, work: Any, tmp_path: Path) -> None:
-    """A worker dies that holds results which have been handed over and not looked at yet: they count as they are."""
-    stream = Dask(scheduler=scheduler).map(partial(work.square, str(tmp_path)), list(range(8)))
-    found = dict([next(stream)])
-    with Client(scheduler, timeout=600, set_as_default=False) as client:
-        until(lambda: len(pids(tmp_path)) == 8 and not any(client.processing().values()))
-    os.kill(pids(tmp_path)[-1], signal.SIGKILL)
-    until(lambda: len(pids(tmp_path)) > 8)  # what the scheduler knows of it is lost, and computed once more
-    assert found | dict(stream) == {task: task * task for task in range(8)}
-
-
 def test_exceptions_are_results_and_name_the_worker_they_may_come_from(scheduler: str, work: Any) -> None:
     """Ours and those of missing packages name the worker; others stay as they are; one that cannot travel is a line."""
     tasks = ["value", "solver", "package", "name", "failure", "odd", "fine"]

@@ -91,19 +91,6 @@ def test_the_learner_is_told_the_played_action_only(full_information):
     assert learner.shown == [(t % 2, *stream.costs(t)) for t in range(T)] * full_information
 
 
-def test_nothing_of_the_unplayed_actions_reaches_the_learner():
-    """With NaN as the cost of all but the action that is surely played, every cost the learner hears is a number."""
-
-    class Hidden(FakeStream):
-        def costs(self, t):
-            return np.where(np.arange(3) == t % 2, super().costs(t), np.nan)
-
-    learner = FakeLearner(np.eye(3))
-    run(learner, Hidden())
-    heard = [(action, cost) for _, action, cost, _ in learner.told]
-    assert heard == [(t % 2, FakeStream().costs(t)[t % 2]) for t in range(T)]
-
-
 def test_actions_are_drawn_with_the_probabilities_given():
     """Over 20 000 draws each frequency is within five standard deviations; probability 0 is never drawn."""
     n, q = 20_000, np.array([0.05, 0.0, 0.6, 0.35])

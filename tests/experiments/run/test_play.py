@@ -1,14 +1,12 @@
 """milpcb.play: the numbers of a study without its files, and live play where only the played action's cost is known."""
 
 import tomllib
-from time import monotonic, sleep
 
 import numpy as np
 import pytest
 
 import milpcb
 from milpcb import rng
-from milpcb.core import long_search
 from milpcb.environments.planted import Planted
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures.looks import looks
@@ -168,16 +166,6 @@ def test_live_play_knows_the_cost_of_the_action_played_only():
     assert plays.policies["exp4"][7].predict(CORNERS).tolist() == [0] * 4 + [1] * 4
 
 
-def test_live_play_is_explained_where_people_look():
-    """The docstring and the printed table state that regret cannot be known, and the certificate still bounds it."""
-    plays = milpcb.play(Shop(), ["uniform", "bistro_plus"], 20, policies=TREES, contexts=CORNERS)
-    for text in (milpcb.play.__doc__, str(plays)):
-        words = " ".join(text.split())
-        assert "the certificate still bounds it" in words
-        assert "egret cannot be known" in words
-    assert [line.split()[2] for line in str(plays).splitlines() if line.startswith("uniform")] == ["-"]
-
-
 def test_contexts_that_no_policy_can_tell_apart_are_one():
     """Between the same cut points a context may be any number; one that a policy distinguishes is refused in a line."""
     contexts = CORNERS[:, :1]
@@ -226,34 +214,6 @@ def test_labels_do_not_change_colours(tmp_path):
     drawn, of_study = plays.plot(tmp_path / "plays.svg").read_text().lower(), looks(["exp4", "uniform"])
     assert all(look.colour.lower() in drawn for look in of_study.values())
     assert looks(["our own", "dice"])["our own"].colour != of_study["exp4"].colour
-
-
-def test_a_long_play_shows_how_far_it_is(monkeypatch, capsys):
-    """On standard error, which learner and how many rounds; nothing in the first two seconds."""
-    milpcb.play(SMALL, "uniform", 20, policies=TREES)
-    assert capsys.readouterr() == ("", "")
-    lines = []
-    monkeypatch.setattr(long_search, "FIRST", 0.0)
-    monkeypatch.setattr(long_search, "EVERY", 0.01)
-    monkeypatch.setattr(long_search, "write", lines.append)
-
-    def wait_for(start):
-        deadline = monotonic() + 600
-        while not any(line.startswith(f"milpcb: {start}") for line in lines):
-            assert monotonic() < deadline
-            sleep(0.001)
-
-    class Slow(Fixed):
-        def costs(self, t):
-            wait_for("best policy in hindsight, seed 0, ")
-            return super().costs(t)
-
-    class Waits(Uniform):
-        def _act(self, row):
-            wait_for("slow, seed 0: 0 of 200 rounds, ")
-            return super()._act(row)
-
-    milpcb.play(Slow(), {"slow": Waits}, 200, policies=TREES)
 
 
 # --------------------------------------------------------------------------- mistakes

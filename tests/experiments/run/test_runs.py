@@ -59,15 +59,6 @@ def test_processes_write_what_one_process_writes(three, tmp_path, play_into, unt
     assert_same(tmp_path / "serial", tmp_path / "processes")
 
 
-def test_another_seed_is_another_run(three, finished):
-    """Seeds change environment, actions and noise."""
-    curves = milpcb.load(finished(three))
-    for learner in ("bistro_plus", "uniform", "hedge"):
-        zero, seven = (curves.filter(learner=learner, seed=seed)["regret"].to_list() for seed in (0, 7))
-        assert zero
-        assert zero != seven
-
-
 def test_a_learner_more_changes_no_other_learner(tiny, three, finished, untimed):
     """Alone or in company, before or after others, with more seeds or fewer: bistro_plus plays the same rounds."""
     first, rest = tiny.split("[[learners]]")
@@ -240,19 +231,6 @@ def test_a_run_that_fails_leaves_nothing_of_the_config_before(tiny, copied, play
     assert written() == {"best_policy_seed0.txt"}
     play_into(tiny, path)
     assert written() == whole
-
-
-def test_an_interrupt_leaves_no_policy_of_the_config_before(tiny, copied, play_into, monkeypatch):
-    """Pages would show it as the one of this config."""
-    path = copied(tiny)
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("milpcb.learners.bistro_plus.BistroPlus._act", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        play_into(tiny.replace("n_contexts = 8", "n_contexts = 9"), path)
-    assert not list(path.glob("best_policy_*"))
 
 
 class Clocked:

@@ -8,18 +8,15 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
 from milpcb.core.files import sealed, unsealed
-from milpcb.errors import InputError, OracleInexact, RunError
+from milpcb.errors import InputError, OracleInexact
 from milpcb.experiments.results.records import file_of
 from milpcb.experiments.run import player as players
 from milpcb.experiments.run import runner
-from milpcb.experiments.run.backends import listening
 from milpcb.experiments.run.runner import TaskFiles, cell_player, compute
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
@@ -121,8 +118,6 @@ def test_a_cell_goes_on_from_its_checkpoint(tiny, tmp_path, monkeypatch):
 
 DAMAGED = {  # what becomes of its bytes
     "empty": lambda _: b"",
-    "cut short": lambda content: content[:-20],
-    "no table": lambda _: b"[]",
     "one digit changed": lambda content: content.replace(b'"round": 23', b'"round": 24'),
     "without a checksum": lambda content: json.dumps(unsealed(content)).encode(),
 }
@@ -132,16 +127,9 @@ UNFIT = {  # with a checksum that fits: what becomes of its content, and why it 
         lambda state: state | {"versions": {"milpcb": "0.0.1"}},
         "was made with other versions, milpcb 0.0.1",
     ),
-    "without the learner": (lambda state: {key: state[key] for key in state if key != "learner"}, "is damaged"),
-    "with a learner of another kind": (lambda state: state | {"learner": 3}, "is damaged"),
     "with another learner": (lambda state: state | {"learner": {}}, "cannot be restored ("),
-    "with points of another kind": (lambda state: state | {"points": [3]}, "is damaged"),
     "without its points": (lambda state: state | {"points": []}, "cannot be restored (ValueError)"),
     "of a round past the horizon": (lambda state: state | {"round": 41}, "cannot be restored (ValueError)"),
-    "with a column more": (
-        lambda state: state | {"points": [{**point, "pictures": 1} for point in state["points"]]},
-        "is damaged",
-    ),
 }
 
 
@@ -192,36 +180,6 @@ def test_data_that_change_while_a_study_runs_are_a_failure(tiny, tmp_path):
     assert outcome.failure.startswith("the files or the source code that it reads are not those the run began with")
 
 
-def test_checkpoints_and_positions_show_where_it_is_while_it_plays(tiny, tmp_path, monkeypatch):
-    """With no time between them the state is saved and the position reported at every cut."""
-    cell, seen, positions = cell_of(tiny), [], []
-    monkeypatch.setattr(runner, "REPORT_EVERY", 0.0)
-    monkeypatch.setattr(runner, "MOST_SAVING", np.inf)
-
-    class Watched(TaskFiles):
-        def save(self, state):
-            super().save(state)
-            seen.append((positions[-1], unsealed(file_of(tmp_path, "part", cell.key).read_bytes())))
-
-    monkeypatch.setattr(runner, "TaskFiles", Watched)
-    with listening(positions.append):
-        outcome = compute(cell, tmp_path, 0.0)
-    assert seen
-    for live, part in seen:
-        assert live["key"] == part["key"] == cell.key
-        assert live["first"] == 1  # what came before was opening, and the first round
-        assert live["round"] == part["round"]
-
-        points = [point["rounds"] for point in part["points"]]
-        assert points == [n for n in outcome.record["rounds"] if n <= part["round"]]
-
-
-def test_a_tiny_cell_writes_nothing(tiny, tmp_path):
-    """A cell that is over before the first checkpoint leaves no file: its record is written by whoever asked for it."""
-    assert not compute(cell_of(tiny), tmp_path, 5.0).failure
-    assert list(tmp_path.rglob("*")) == []
-
-
 @pytest.fixture
 def register(monkeypatch):
     """Return ``register(learner class)``: make it known to configs under the name 'faulty'."""
@@ -270,32 +228,6 @@ def test_a_failure_is_a_result(case, tiny, tmp_path, register):
     assert sent(outcome) == outcome
 
 
-def test_a_failed_cell_does_not_stop_the_others(tiny, tmp_path, register, play_into, finished, untimed):
-    """The rest is played and kept, the failure is in its log, and the next run tries the failed cell alone again."""
-    register(faulty(InputError("fix it so")))
-    text = tiny.replace("horizon = 40", "horizon = 40\nseeds = [0, 1]")
-    run = play_into(f'{text}[[learners]]\nname = "faulty"\n[[learners]]\nname = "uniform"\n', tmp_path / "run")
-    assert [(task.title, message) for task, message in run.failed] == [
-        ("faulty, seed 0", "fix it so"),
-        ("faulty, seed 1", "fix it so"),
-    ]
-    for task, _ in run.failed:
-        assert "fix it so" in file_of(run.path, "log", task.key).read_text()
-    assert len(list((run.path / "logs").iterdir())) == 2
-    assert untimed(run.path) == untimed(finished(f'{text}[[learners]]\nname = "uniform"\n'))
-    again = play_into(f'{text}[[learners]]\nname = "faulty"\n[[learners]]\nname = "uniform"\n', tmp_path / "run")
-    assert again.tasks == ["faulty, seed 0: 40", "faulty, seed 1: 40"]
-
-
-def test_a_disk_that_refuses_concerns_all(tiny, tmp_path, monkeypatch):
-    """A checkpoint that cannot be written is no failure of this cell: the run must end."""
-    (tmp_path / "cells").write_text("in the way")
-    monkeypatch.setattr(runner, "MOST_SAVING", np.inf)
-    with pytest.raises(RunError, match="cells"):
-        compute(cell_of(tiny), tmp_path, 0.0)
-    assert (tmp_path / "cells").read_text() == "in the way"
-
-
 def test_what_is_logged_or_warned_of_is_in_the_log_of_the_cell(tiny, tmp_path, register):
     """Warnings and log lines of a learner go to its cell's log, and nothing else makes one."""
 
@@ -314,18 +246,6 @@ def test_what_is_logged_or_warned_of_is_in_the_log_of_the_cell(tiny, tmp_path, r
     assert "WARNING row " in log
     assert "beware" in log
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [f"{cell.key}.log"]
-
-
-@pytest.mark.parametrize("place", ["logs", "logs/0123456789abcdef.log"])
-def test_a_log_that_cannot_be_written_ends_no_task(place, tmp_path):
-    """Where something else is in its place, what is logged is lost, and the task goes on."""
-    (tmp_path / "mine").write_text("mine")
-    (tmp_path / place).parent.mkdir(exist_ok=True)
-    (tmp_path / place).hardlink_to(tmp_path / "mine")
-    task = SimpleNamespace(key="0123456789abcdef", world_key="", title="t")
-    with TaskFiles(tmp_path, task, 1.0).working():
-        logging.getLogger("mine").warning("lost")
-    assert (tmp_path / "mine").read_text() == "mine"
 
 
 @pytest.mark.parametrize("kind", ["enumeration", "search", "milp"])
@@ -367,22 +287,6 @@ def test_certificates_leave_the_learner_s_oracle_alone(kind, tiny):
         player.advance(1)
 
 
-def test_the_last_point_and_the_leader_are_one_question(tiny, tmp_path, monkeypatch):
-    """A play asks for one certificate a point of its curve, and for none after that."""
-    asked, certify = [], Uniform.certify
-    monkeypatch.setattr("milpcb.learners.Learner.certify", lambda *ask: asked.append(1) or certify(*ask))
-    record = compute(cell_of(tiny), tmp_path, 1e9).record
-    assert len(asked) == len(record["rounds"])
-    assert record["leader"]
-
-
-def test_a_record_has_the_bound_of_the_learner_s_own_analysis(tiny, tmp_path):
-    """That of Exp4 lies above its certificate at every point of the curve; learners without one have nothing there."""
-    record = compute(cell_of(tiny, 'name = "exp4"\n'), tmp_path, 1e9).record
-    assert all(own >= found - 1e-9 for own, found in zip(record["bound"], record["certificate"], strict=True))
-    assert set(compute(cell_of(tiny, "uniform"), tmp_path, 1e9).record["bound"]) == {None}
-
-
 def test_a_learner_without_an_oracle_is_certified_too(tiny, tmp_path):
     """Uniform play is compared with the same policies, and side constraints leave fewer, so less to be sure of."""
     tiny = tiny.replace("horizon = 40", "horizon = 400")
@@ -422,16 +326,3 @@ def test_no_leader_is_no_failure(tiny, whole, tmp_path, monkeypatch):
     unknown = {name: [None] * len(whole["rounds"]) for name in ("certificate", "certificate_error")}
     left = {name: whole[name] for name in whole if name != "leader"}
     assert timeless(failed.record) == left | unknown
-
-
-def test_linear_algebra_keeps_to_one_thread(tiny, tmp_path, monkeypatch):
-    """While a cell is played, sums of floats are in the order of one thread, whatever the backend and the machine."""
-    seen = []
-
-    def play_cell(*_):
-        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
-        raise InputError("seen")
-
-    monkeypatch.setattr("milpcb.experiments.run.runner.play_cell", play_cell)
-    assert compute(cell_of(tiny), tmp_path, 1e6).failure == "seen"
-    assert set(seen) == {1}

@@ -55,14 +55,10 @@ def make(place, tiny):
 
 
 CODE = {
-    "an attribute of a class": (CLASS.format("mine:Box.Learner"), ("mine.py",)),
     "a folder of the directory": (CLASS.format("mine:Mine") + '[run]\nfolder = "lib"\n', ("lib/mine.py",)),
     "a folder elsewhere": (CLASS.format("mine:Mine") + '[run]\nfolder = "../other"\n', ("../other/mine.py",)),
     "a package that runs before its module": (CLASS.format("pkg.nothing:X"), ("pkg/__init__.py",)),
-    "a module of a package": (CLASS.format("pkg.mine:Mine"), ("pkg/__init__.py", "pkg/mine.py")),
-    "an environment": ('[[environment]]\nname = "mine:Mine"\n', ("mine.py",)),
     "an option": (CLASS.format("bistro_plus") + 'label = "b"\nnoise = "mine:Mine"\n', ("mine.py",)),
-    "an option in an option": (CLASS.format("doubling") + 'options = { noise = "mine:Box.Learner" }\n', ("mine.py",)),
     "a backend": ('[run]\nbackend = "mine:Mine"\n', ("mine.py",)),
     "an oracle": (CLASS.format("exp4") + 'oracle = { kind = "mine:Mine" }\n', ("mine.py",)),
     "an installed module": (CLASS.format("click.testing:CliRunner"), ()),

@@ -15,7 +15,7 @@ from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import GREY, render
 from milpcb.experiments.results.figures.looks import PLACES, looks
-from milpcb.experiments.results.figures.results import Panel, Results, in_order
+from milpcb.experiments.results.figures.results import Results, in_order
 from milpcb.experiments.results.figures.rows import per_round
 from milpcb.experiments.results.figures.scaling import against_key, local_slopes, theorem, varied
 from milpcb.plugins import registry
@@ -71,17 +71,6 @@ def test_curves_are_means_and_bands_are_ranges_or_intervals(make_frame, seeds):
     assert ("least to the largest" if seeds < 5 else "95\u202f% intervals") in drawing.caption
 
 
-def test_negative_regret_is_drawn_and_told(make_frame):
-    """A learner that beats the best policy lies below zero; no share of a guarantee is told, no warning is raised."""
-    frame = make_frame(["bistro_plus"]).with_columns(regret=-pl.col("regret"))
-    results = Results(frame, "t")
-    drawing = one(results, "regret")
-    assert drawing.figure.axes[0].get_ylim()[0] < frame["regret"].min()
-    assert "\u2212" in drawing.alt
-    for other in draw(results):
-        render(other.figure, ["svg"])
-
-
 def test_guarantees_are_dotted_lines_at_their_height(make_frame):
     """A guarantee is drawn where it is; one far above all curves is in the logarithmic figure, as the caption says."""
     frame = make_frame(["uniform"], seeds=[0]).with_columns(guarantee=1.25 * pl.col("regret").max())
@@ -93,16 +82,6 @@ def test_guarantees_are_dotted_lines_at_their_height(make_frame):
     assert far.frame["regret"].max() * 1.5 > one(far, "regret").figure.axes[0].get_ylim()[1]
     assert "not drawn" in one(far, "regret").caption
     assert one(far, "regret_loglog").figure.axes[0].get_ylim()[1] > 900.0
-
-
-def test_logarithmic_axes_leave_out_what_is_no_regret(make_frame):
-    """Rounding errors and negative values are not drawn, so that the axis spans what matters."""
-    frame = make_frame(["bistro_plus"], seeds=[0]).with_columns(
-        regret=pl.when(pl.col("round") < 10).then(1e-16).otherwise("regret")
-    )
-    axes = one(Results(frame, "t"), "regret_loglog").figure.axes[0]
-    assert axes.get_ylim()[0] > 0.01
-    assert axes.get_lines()[0].get_xdata().min() >= 10
 
 
 def test_every_learner_is_shown_at_its_longest_horizon(make_frame):
@@ -232,27 +211,6 @@ def test_slopes_are_local(make_frame):
     assert theorem(panel, "bistro_plus") == pytest.approx(0.75)
 
 
-def test_guides_end_in_the_last_points(make_frame):
-    """A thin line through the last mean of each learner with a guarantee has the slope of that."""
-    results = Results(make_frame(MANY[:5], horizons=(100, 1000, 10_000)), "t")
-    axes = one(results, "horizons").figure.axes[0]
-    ends = results.finals.filter((pl.col("horizon") == 10_000) & (pl.col("guarantee") < np.inf))
-    wanted = ends.group_by("learner").agg(pl.col("regret").mean())["regret"]
-    guides = lines_of(axes, "0.55")
-    assert sorted(guide[-1, 1] for guide in guides) == pytest.approx(sorted(wanted))
-    for guide in guides:
-        assert np.diff(np.log(guide[:, 1])) / np.diff(np.log(guide[:, 0])) == pytest.approx(0.75)
-
-
-def test_the_guarantee_over_horizons_is_the_largest_of_the_seeds(make_frame):
-    """Contexts, and so guarantees, may differ from seed to seed; it is the one that is written everywhere else."""
-    frame = make_frame(["exp4"], horizons=(100, 1000), seeds=range(9))
-    frame = frame.with_columns(guarantee=90.0 - 10.0 * ((pl.col("seed") - 4).abs()))
-    axes = one(Results(frame, "t"), "horizons").figure.axes[0]
-    dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":" or line.is_dashed()]
-    assert [list(line.get_ydata()) for line in dotted] == [[90.0, 90.0]]
-
-
 SIZES = {"K two": 2, "K five": 5, "K twelve": 12}
 VARIED = {
     "environment": [
@@ -277,15 +235,6 @@ def test_regret_against_a_number_of_the_config(make_frame):
     assert means == pytest.approx(np.column_stack([list(SIZES.values()), wanted]))
     ticks = [label.get_text() for label in drawing.figure.axes[0].get_xticklabels()]
     assert ticks == ["2", "5", "12"]
-
-
-def test_regret_against_a_number_of_the_learners(make_frame):
-    """Labels that differ in one number become one line; a panel an environment."""
-    results = Results(make_frame(["L = 5", "bistro_plus"], ["K two", "K five"]), "t", VARIED)
-    drawing = against_key(results, "learners.scale")
-    assert [axes.get_title(loc="left") for axes in drawing.figure.axes] == ["K two", "K five"]
-    assert [text.get_text() for text in drawing.figure.legends[0].get_texts()] == ["bistro_plus"]
-    assert drawing.figure.axes[0].get_lines()[-1].get_xdata().tolist() == [5.0, 9.0]
 
 
 @pytest.mark.parametrize("key", ["environment.n_contexts", "environment", "oracle.gap", "policies.depth", "", "a.b.c"])
@@ -328,34 +277,6 @@ def test_the_same_frame_gives_the_same_pictures(make_frame):
     first, again = (render(one(Results(frame, "t"), "regret").figure) for _ in range(2))
     assert first == again
     assert imread(io.BytesIO(first["png"])).shape[:2] == (750, 1350)
-
-
-def test_the_curves_of_a_panel_are_computed_once(make_frame, monkeypatch):
-    """The height of a panel is computed once for all figures, and no curve more often the more learners there are."""
-    asked, real = [], Panel.curve
-    monkeypatch.setattr(Panel, "curve", lambda self, *which: asked.append(which[0]) or real(self, *which))
-
-    def times(n):
-        asked.clear()
-        results = Results(make_frame([f"learner {i}" for i in range(n)], points=3), "t")
-        list(draw(results, ["regret", "regret_loglog"]))
-        found = {asked.count(name) for name in asked}
-        asked.clear()
-        assert results.longest_panels[0].highest > 0
-        assert asked == []
-        return found
-
-    assert len(times(3)) == 1
-    assert times(6) == times(3)
-
-
-def test_colours_are_the_same_in_all_figures(make_frame):
-    """A learner has one colour and marker wherever it is drawn."""
-    results = Results(make_frame(["bistro_plus", "hedge"], horizons=(100, 1000)), "t")
-    for name in ("regret", "finals", "horizons"):
-        axes = one(results, name).figure.axes[0]
-        for look in results.looks.values():
-            assert (look.colour, look.marker) in {(line.get_color(), line.get_marker()) for line in axes.get_lines()}
 
 
 def test_the_comparator_itself_is_drawn_and_is_no_winner(make_frame):

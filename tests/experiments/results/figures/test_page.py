@@ -7,10 +7,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from milpcb.experiments.results.figures import draw
-from milpcb.experiments.results.figures.drawing import render
 from milpcb.experiments.results.figures.results import NARROW, Results, in_words, joined
 from milpcb.experiments.results.figures.words import glossary, verdict
-from milpcb.experiments.results.report import DrawnPolicy, picture, report_page
+from milpcb.experiments.results.report import DrawnPolicy, report_page
 from tests.sketches import sketch
 
 pytestmark = pytest.mark.usefixtures("sketches")
@@ -63,29 +62,6 @@ def test_phones_have_pictures_of_their_own(make_frame):
     assert widths == [round(96 * NARROW)] * n_figures
     small = Results(make_frame(["exp4", "uniform"], points=4), "t")
     assert len(re.findall("<source media", report_page(small, ""))) == len(list(draw(small))) - 2
-
-
-@pytest.mark.drawn
-def test_places_in_a_picture_have_two_decimals(results):
-    """No place of a line or mark has more than two decimals, and bands have few corners."""
-    svg = render(next(draw(results, ["regret"])).figure, ["svg"])["svg"].decode()
-    places = re.findall(r' (?:d|x|y)="([^"]*)"', svg)
-    assert not re.search(r"\.\d{3}", " ".join(places))
-    assert re.search(r"\.\d{2}\b", " ".join(places))
-
-
-@pytest.mark.drawn
-def test_a_study_of_many_rounds_is_a_small_page(make_frame):
-    """Six learners, four worlds, 400 checkpoints: all figures together are below a megabyte."""
-    frame = make_frame([f"learner {i}" for i in range(6)], [f"world {i}" for i in range(4)], seeds=[0, 1], points=400)
-    total = sum(len(picture(drawing)["source"]) for drawing in draw(Results(frame, "t")))
-    assert total < 1e6
-
-
-def test_drawings_have_letters_of_one_size(page):
-    """A drawing is shown as wide as it was drawn, in pixels of 96 an inch, and never stretched to its card."""
-    assert re.search(r'<img class="policy" src="[^"]*" width="672"', page)
-    assert "img.policy { width: auto; max-width: 100%; }" in page
 
 
 def test_bare_names_are_words(make_frame):

@@ -17,11 +17,10 @@ from matplotlib.transforms import Bbox
 
 from milpcb.core.decimals import number
 from milpcb.experiments.results.figures import draw
-from milpcb.experiments.results.figures.drawing import draw_policy, render
+from milpcb.experiments.results.figures.drawing import draw_policy
 from milpcb.experiments.results.figures.overview import share_text, squares
 from milpcb.experiments.results.figures.results import NARROW, WIDE, Results
 from milpcb.experiments.results.figures.rounds import best_mean_costs, mean_costs
-from milpcb.experiments.results.figures.words import legible
 
 README = 900  # pixels that a README shows of a picture's width
 HALF = 640  # pixels that a page of 1 400 shows of a narrow picture's width
@@ -111,13 +110,6 @@ def test_faults_are_found():
     assert kinds >= {"small", "outside", "collide", "struck through", "legend on axes"}
 
 
-def test_a_guarantee_that_is_no_number_is_none(make_frame):
-    """NaN is drawn nowhere and promised nowhere."""
-    frame = make_frame(horizons=(100, 1000)).with_columns(guarantee=pl.lit(float("nan")))
-    drawings = {drawing.name: drawing for drawing in draw(Results(frame, "t"))}
-    assert not any(faults(drawing.figure) for drawing in drawings.values())
-
-
 def test_costs_are_means_over_the_rounds_so_far(make_frame):
     """A learner's curve is its cumulative cost over t, the best policy's its total over t; few rounds are left out."""
     results = Results(make_frame(["bistro_plus", "uniform"], points=40, noise=0.3), "t")
@@ -199,20 +191,6 @@ def test_the_overview_has_shares_of_as_many_rounds(make_frame):
 def test_shares_have_few_digits(share, text):
     """Whole per cents from 10 on, one decimal below, no minus before nothing."""
     assert share_text(share).replace("\u202f", " ") == text
-
-
-def test_names_are_made_legible():
-    """Control characters are written out, long names lose their middle; other names stay as they are."""
-    assert legible("\x1b[31m\n\u202e") == "\\x1b[31m\\n\\u202e"
-    assert legible("K = 3, \u03b5-greedy & $x$") == "K = 3, \u03b5-greedy & $x$"
-    assert legible("a" * 50 + "b" * 50, 21) == "a" * 10 + "\u2026" + "b" * 10
-
-
-def test_a_glyph_that_the_font_has_not_is_no_warning(make_frame, recwarn):
-    """Names in any script are drawn without a word on the terminal."""
-    for drawing in draw(Results(make_frame(["\u5b66\u7fd2", "\U0001f333"], points=3), "t"), ["regret"]):
-        render(drawing.figure)
-    assert not [warning for warning in recwarn if "Glyph" in str(warning.message)]
 
 
 class Rules:
