@@ -4,7 +4,6 @@ import ast
 import errno
 import importlib
 import os
-import re
 import shutil
 import stat
 from collections.abc import Callable
@@ -12,8 +11,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 from numba.core.dispatcher import Dispatcher
 
@@ -135,23 +132,6 @@ def test_the_notice_is_ours_and_once(notice: Notice, capsys: pytest.CaptureFixtu
     for dispatcher in ours:
         notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
     assert capsys.readouterr().err == f"{kernels.KEPT}\n"
-
-
-def test_a_loop_that_keeps_a_minimum_becomes_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lower of two numbers in a loop is taken of several numbers at once, as with numba's own min it is not."""
-
-    def least(numbers: npt.NDArray[np.float64]) -> float:
-        low = 0.0
-        for i in range(len(numbers)):
-            low = kernels.lower(low, numbers[i])
-        return low
-
-    monkeypatch.setattr(surroundings, "is_own", lambda _: False)  # machine code from disk cannot be read
-    kernel = kernels.compiled({"nnan", "nsz"})(least)
-    assert kernel(np.array([3.0, -7.0, -2.5] * 11)) == -7.0
-    assert kernel(np.array([np.inf, -np.inf])) == -np.inf
-    code = next(iter(kernel.inspect_llvm().values()))
-    assert re.search(r"<\d+ x double>", code)
 
 
 TWICE = (

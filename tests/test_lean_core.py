@@ -2,7 +2,6 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -151,9 +150,3 @@ def test_the_command_line_says_so_in_one_line(without: dict[str, Ended]) -> None
     done = without["commands"]
     line = "milpcb: this command needs the extra 'studies': pip install '.[studies]' in the clone\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n" * 4, line * 4)
-
-
-def test_the_entry_runs_the_command_line(forks: Any, tmp_path: Path) -> None:
-    """``python -m milpcb`` is the command."""
-    program = "import runpy, sys; sys.argv[1:] = ['--help']; runpy.run_module('milpcb', run_name='__main__')"
-    assert forks.run(tmp_path, (), {}, program=program).stdout.startswith("Usage: milpcb")

@@ -11,7 +11,7 @@ import pytest
 import milpcb
 from milpcb import Bandit, open_oracle
 from milpcb.errors import InfeasibleError
-from policies import DecisionTrees, RuleLists
+from policies import DecisionTrees
 from tests.inside import state_of
 from tests.refused import refused
 
@@ -155,14 +155,3 @@ def test_a_decision_that_cannot_be_made_counts_in_no_constraint() -> None:
     refused(lambda: asked.act([20, 0]), "horizon")
     state, untouched = (state_of(bandit)["so_far"] for bandit in (asked, other))
     assert state == untouched | {"bound_at": 0}
-
-
-def test_other_classes_and_learners_keep_them_too() -> None:
-    """Rule lists, and perturbed leaders."""
-    lists = RuleLists(3, 2, thresholds=[[30, 60], [0.5]], **NAMES)
-    for bandit in (
-        Bandit(lists, constraints=milpcb.never("call", "age <= 30")),
-        Bandit(TREES, "ftpl", epsilon="adaptive", noise_on="columns", constraints=milpcb.never("call", "age <= 30")),
-    ):
-        for (age, _), decision, _ in played(bandit, 60):
-            assert age > 30 or decision.action != "call"

@@ -144,23 +144,6 @@ def test_what_a_stopped_save_left_is_removed_by_the_next(tmp_path: Path) -> None
         assert set(tmp_path.iterdir()) == {*others, path}
 
 
-def test_a_forged_log_is_refused(tmp_path: Path) -> None:
-    """When the file is loaded, and not when the log is asked for."""
-    path, bandit = tmp_path / "b.json", Bandit(TREES, keep_log=True)
-    for _ in range(20):
-        bandit.learn(bandit.act([0, 1]), cost=0.5)
-    bandit.save(path)
-    good = files.unsealed(path.read_bytes()) or {}
-    for place, wrongs in enumerate([([1], "x"), (7, "a"), (2.0, None), ([1], [0.5, 0.6], "ab")]):
-        for wrong in wrongs:
-            state = json.loads(json.dumps(good))
-            state["log"][4][place] = wrong
-            path.write_bytes(files.sealed(state))
-            refused(lambda: Bandit.load(path), "is no file that Bandit")
-    path.write_bytes(files.sealed(good))
-    assert len(Bandit.load(path).log()) == 20
-
-
 @pytest.mark.usefixtures("same_draws")
 @pytest.mark.parametrize("made", [lambda b: pickle.loads(pickle.dumps(b)), copy.deepcopy, copy.copy])  # noqa: S301 - ours
 def test_a_copy_goes_on_as_the_bandit_would(made: Any) -> None:

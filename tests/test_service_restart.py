@@ -65,15 +65,6 @@ def test_a_changed_decision_is_refused(tmp_path: Path, change: dict[str, Any]) -
     assert len(credited(bandit)) == 1
 
 
-def test_ids_are_never_given_twice(tmp_path: Path) -> None:
-    """By bandits of one seed, loaded from one file, and in processes forked from one."""
-    first = Bandit(TREES, seed=1)
-    first.save(tmp_path / "bandit.json")
-    every = [first, *(Bandit.load(tmp_path / "bandit.json") for _ in range(3)), Bandit(TREES, seed=1)]
-    ids = [bandit.act([0, 0]).id for bandit in every for _ in range(20)]
-    assert len(set(ids)) == 100
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_fork_goes_on_with_ids_and_draws_of_its_own() -> None:
     """Parent and child learn what was open, and decide 60 times from the same law, not alike."""

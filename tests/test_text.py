@@ -1,12 +1,16 @@
-"""The one rule on text of others: which characters are shown as they are, and which become escapes."""
+"""Text of others, which is escaped by one rule, and numbers as people read them."""
 
+import ast
+import math
 import re
 import sys
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from milpcb.core.decimals import THIN, estimate, fixed, number, spaced
 from milpcb.core.text import escaped
 
 ROOT = Path(__file__).parents[1]
@@ -51,3 +55,75 @@ def test_no_other_file_has_a_rule_of_its_own() -> None:
     sources = [path for package in ("milpcb", "policies") for path in (ROOT / package).rglob("*.py")]
     own = re.compile(r"unicodedata|unicode_escape|isprintable")
     assert {path.name for path in sources if own.search(path.read_text())} == {"text.py", "gate.py"}
+
+
+INTERVALS = {
+    "shares": ((0.4879, 0.4487, 0.5272), "0.49 (0.45 to 0.53)"),
+    "dollars": ((10_213.0, 2_923.0, 17_504.0), "10 210 (2 920 to 17 500)"),
+    "few digits": ((0.3098, 0.2346, 0.386), "0.31 (0.23 to 0.39)"),
+    "below zero": ((-0.0011, -0.0304, 0.0282), "\u22120.001 (\u22120.030 to 0.028)"),
+    "tiny": ((4.3e-7, 4.1e-7, 4.5e-7), "0.000000430 (0.000000410 to 0.000000450)"),
+    "large": ((-1_637.4, -1_790.0, -1_485.0), "\u22121 637 (\u22121 790 to \u22121 485)"),
+    "exact": ((0.5, 0.5, 0.5), "0.500 (0.500 to 0.500)"),
+}
+NUMBERS = {
+    0.0: "0",
+    -3e-12: "0",
+    3e-12: "0",
+    0.0123456: "0.0123",
+    0.5: "0.500",
+    0.99961: "1.00",
+    5.9e2: "590",
+    -12.345: "\u221212.3",
+    99.96: "100.0",
+    1234567.8: "1 234 568",
+    math.inf: "none",
+    math.nan: "none",
+}
+
+
+@pytest.mark.parametrize("name", INTERVALS)
+def test_digits_come_from_the_standard_error(name):
+    """An interval's ends have the digits of its value, which are those that its standard error leaves."""
+    given, wanted = INTERVALS[name]
+    assert estimate(*given).replace(THIN, " ") == wanted
+
+
+@pytest.mark.parametrize("value", NUMBERS)
+def test_a_number_alone_has_no_exponent(value):
+    """Whole from 100 on, one decimal from 1 on, three digits below; thousands apart, and no minus before nothing."""
+    assert number(value) == NUMBERS[value].replace(" ", THIN)
+
+
+@pytest.mark.parametrize("error", [1e-7, 0.003, 0.4, 7.0, 2500.0, 1e7])
+@pytest.mark.parametrize("value", [0.0, 0.0567, 3.3, -871.0, 123_456.0, 9.9e9])
+def test_rounding_is_small_beside_the_error(value, error):
+    """The number written is at most a quarter of a standard error away from the value."""
+    written = float(number(value, error).replace(THIN, "").replace("\u2212", "-"))
+    assert abs(written - value) <= error / 4 + 1e-12
+
+
+def test_decimals_can_be_fixed():
+    """A column has one number of decimals, also where a value would have more or fewer."""
+    assert [fixed(x, 1) for x in (1999.96, -0.04, 3)] == [f"2{THIN}000.0", "0.0", "3.0"]
+
+
+def test_thousands_are_written_in_one_way() -> None:
+    """Integers of any size and formats of Python; no other file of ours puts commas between thousands."""
+    assert [spaced(10**30), spaced(-1234567), spaced(1234.5678, ".6g")] == [
+        THIN.join(["1", *["000"] * 10]),
+        f"-1{THIN}234{THIN}567",
+        f"1{THIN}234.57",
+    ]
+    assert {place for place, form in formats() if "," in form} == {"milpcb/core/decimals.py"}
+
+
+def formats() -> Iterator[tuple[str, str]]:
+    """Yield the file and the format of each number in our strings."""
+    files = (path for top in ("milpcb", "policies") for path in (ROOT / top).rglob("*.py"))
+    texts = ((path, path.read_text(encoding="utf-8")) for path in files)
+    for path, text in texts:
+        for node in ast.walk(ast.parse(text)) if re.search(r"\{[^\n]*:[^\n]*,[^\n]*\}", text) else ():
+            if isinstance(node, ast.FormattedValue) and isinstance(node.format_spec, ast.JoinedStr):
+                parts = [part.value for part in node.format_spec.values if isinstance(part, ast.Constant)]
+                yield str(path.relative_to(ROOT)), "".join(map(str, parts))
