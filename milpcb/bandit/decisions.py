@@ -92,8 +92,7 @@ class Decision:
         """Return why the decision was made, see Bandit.why; raises InputError where its bandit is in no variable."""
         maker = makers.get(self.id.partition("-")[0])
         if maker is None:
-            gone = f"the bandit that made decision '{clipped(self.id)}' is not in this process any more"
-            raise InputError(f"{gone}: load it, and ask bandit.why(decision)")
+            raise InputError(f"the bandit of '{clipped(self.id)}' is gone: load it, and ask bandit.why(decision)")
         found: Why = maker.why(self)
         return found
 
@@ -169,9 +168,8 @@ class Book:
         """
         number = self._counts.get(self.session, 0)
         name = f"{self.session}-{number}-{secrets.token_hex(8)}"
-        content = (name, action, q[played], tuple(q), context, beside)
-        number_and_leaf = rule or (None, None)
-        made = Decision(*content, self._seal(*content, *number_and_leaf), *number_and_leaf)
+        content, in_force = (name, action, q[played], tuple(q), context, beside), rule or (None, None)
+        made = Decision(*content, self._seal(*content, *in_force), *in_force)
         self._counts[self.session] = number + 1
         own = None if aside.q == q else aside.q
         self.open[name] = Open(made, aside.row, drawn, aside.played, time(), aside.note, own)
@@ -196,17 +194,14 @@ class Book:
         name = given.id if isinstance(given, Decision) else given
         if not isinstance(name, str):
             raise InputError(f"learn takes a Decision, or its id, or the text of Decision.to_json; got {shown(given)}")
-        known = self.open.get(name)
-        if known is not None:
-            if isinstance(given, Decision) and given != known.decision:
-                raise InputError(f"decision '{name}' was changed: it is {shown(known.decision)}")
-            return known
+        if isinstance(given, Decision) and not self._ours(given):
+            raise InputError(f"decision '{clipped(name)}' is another bandit's, or was changed: its seal does not fit")
+        if name in self.open:
+            return self.open[name]
         if name in self._strangers or self._counted(name):
             raise InputError(f"decision '{clipped(name)}' is not open: it was learnt already, or given up")
         if not isinstance(given, Decision):
             raise InputError(f"decision '{clipped(name)}' is not known here: pass it whole, see Decision.to_json")
-        if not self._ours(given):
-            raise InputError(f"decision '{clipped(name)}' is another bandit's, or was changed: its seal does not fit")
         return given
 
     def close(self, name: str, *, learnt: bool) -> None:
@@ -229,8 +224,7 @@ class Book:
 
     def older(self, age: timedelta) -> list[str]:
         """Return the ids of the open decisions that were made at least ``age`` ago."""
-        latest = time() - age.total_seconds()
-        return [name for name, known in self.open.items() if known.made <= latest]
+        return [name for name, known in self.open.items() if known.made <= time() - age.total_seconds()]
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain data, but for those open and overridden, which would take long under the lock."""

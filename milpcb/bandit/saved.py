@@ -52,21 +52,18 @@ def write(path: Path, content: bytes) -> None:
     if len(content) > gate.MOST_BYTES:
         most = spaced(gate.MOST_BYTES / 2**20, ".0f")
         raise InputError(f"cannot write {path}: load reads at most {most} MB; give up decisions, or keep no log")
+    problem = ""
     try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError as error:
-        mode = stat.S_IFREG
         if not path.parent.is_dir():
-            raise InputError(f"cannot write {path}: there is no folder {path.parent}") from error
-    except (OSError, ValueError) as error:  # or a zero byte in the path
-        raise InputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
-    if not stat.S_ISREG(mode):
-        kind = "a folder, a link, a pipe or a device"
-        raise InputError(f"cannot write {path}: it is {kind}; give the path of a plain file, or a new one")
-    try:
-        files.write_over(path, content)
-    except RunError as error:
-        raise InputError(str(error)) from error
+            problem = f"there is no folder {path.parent}"
+        elif os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+            problem = "it is a folder, a link, a pipe or a device; give the path of a plain file, or a new one"
+        else:
+            files.write_over(path, content)
+    except (OSError, RunError, ValueError) as error:  # or a zero byte in the path
+        problem = str(error).removeprefix(f"cannot write {path}: ")
+    if problem:
+        raise InputError(f"cannot write {path}: {problem}")
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -83,7 +80,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def as_written(policies: PolicyClass) -> dict[str, Any] | None:
-    """Return a registered class by its name and settings; None for a class of somebody's own."""
+    """Return a registered class by its name and settings; None for another class."""
     for name in registry.BUILTIN["policies"]:
         if type(policies) is registry.load("policies", name) and is_dataclass(policies):
             options = {part.name: getattr(policies, part.name) for part in fields(policies) if part.init}
@@ -158,10 +155,9 @@ class BanditParts:
                 bandit = cls.__new__(cls)
                 bandit.__setstate__((policies or written_class(state["policies"]), state))
                 return bandit
-        except MilpcbError as error:
-            raise InputError(f"{path} is no file that Bandit.save wrote: {error}") from error
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-            raise InputError(f"{path} is no file that Bandit.save wrote: {error!r}") from error
+        except (MilpcbError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            reason = error if isinstance(error, MilpcbError) else repr(error)
+            raise InputError(f"{path} is no file that Bandit.save wrote: {reason}") from error
 
     def forked(self) -> None:
         """Go on in a child process: decisions of parent and child have ids and draws of their own."""
