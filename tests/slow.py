@@ -86,7 +86,6 @@ SLOW = {
     "tests/test_every_place.py": "the columns of test_one_schema.py through files, commands and learners",
     "tests/test_kernels.py::test_a_change_of_any_kernel_moves_the_machine_code_of_all": "kernels compiled anew",
     "tests/test_service_files.py::test_what_a_stopped_save_left_is_removed_by_the_next": "processes that save",
-    "tests/learners/test_guarded.py::test_regret_on_costs_against_greedy_play_stays_below_the_bound": "many plays",
     "tests/policies/test_card.py::test_the_pdf_has_what_the_page_has": "a picture of every letter",
     "tests/test_service_restart.py::test_estimates_stay_right_on_average_when_lost_decisions_are_learnt": "many plays",
     "tests/test_gate.py::test_machine_code_does_not_move_into_the_current_folder": "processes of their own",

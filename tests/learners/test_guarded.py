@@ -1,4 +1,4 @@
-"""Any learner under a guard: regret, lazy looks, saved states, and what the learner inside learns."""
+"""Any learner under a guard: lazy looks, saved states, and what the learner inside learns."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -12,49 +12,23 @@ from milpcb.environments.misleading import LateBloomer
 from milpcb.errors import ExtraMissingError
 from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Guarded, Learner
 from milpcb.rng import child, draw_action
-from milpcb.types import Floats
 from policies import DecisionTrees
 from tests.theory.coins.guard import Stubborn
 
 TREES = DecisionTrees(3, depth=1, thresholds=[[0.5]] * 4)
 
 
-def play(learner: Learner, stream: Any, rounds: int, seed: int, start: int = 0) -> tuple[float, Floats]:
-    """Return the mean costs paid in some rounds of a stream, and the sums of all costs by context (m, K)."""
-    rng, paid, totals = child(seed, "play"), 0.0, np.zeros((len(stream.contexts), 3))
+def play(learner: Learner, stream: Any, rounds: int, seed: int, start: int = 0) -> None:
+    """Play some rounds of a stream."""
+    rng = child(seed, "play")
     for t in range(start, start + rounds):
         row, costs = int(stream.reveal(t)), np.asarray(stream.costs(t), dtype=float)
         q = learner.act(row)
         action = draw_action(q, rng)
         learner.learn(row, action, float(costs[action]), float(q[action]))
-        paid += float(q @ costs)
-        totals[row] += costs
-    return paid, totals
 
 
 SHAPE: dict[str, Any] = {"n_actions": 3, "n_contexts": 16, "n_features": 4}
-
-
-@pytest.mark.parametrize("environment", [Mirror(copies=1, **SHAPE), LateBloomer(early=0.3, **SHAPE)])
-def test_regret_on_costs_against_greedy_play_stays_below_the_bound(environment):
-    """The learner inside pays much more alone; looks are few, and no round is missed."""
-    T, alone, guarded = 1000, [], []
-    for seed in range(2):
-        stream = environment.open(TREES, T, seed)
-        oracle = open_oracle(TREES, np.asarray(stream.contexts), kind="search")
-        inner, other = (
-            Stubborn(3, 0.98) if isinstance(environment, LateBloomer) else EpsilonGreedy(oracle, horizon=T)
-            for _ in range(2)
-        )
-        learner = Guarded(oracle, horizon=T, inner=other, bound=lambda t: 40 + t**0.5, share=0.5, seed=seed)
-        for played, regrets in ((inner, alone), (learner, guarded)):
-            paid, totals = play(played, stream, T, seed)
-            regrets.append(paid - oracle.value(totals))
-        assert learner.changed is not None
-        assert learner.looks < 60
-        assert learner.certificate() <= learner.bound() + 1e-9
-    assert np.mean(guarded) <= learner.guarantee()
-    assert np.mean(guarded) < 0.6 * np.mean(alone)
 
 
 def test_the_guarantee_is_over_the_round_of_the_change():
@@ -81,6 +55,7 @@ def test_lazy_looks_see_what_looks_in_every_round_would():
         play(learner, stream, 1, t, start=t)
     assert first is not None
     assert learner.changed == first
+    assert learner.looks < 60
     assert learner.safe is not None
 
 
