@@ -19,7 +19,7 @@ from milpcb.testing.instances import Instance
 from milpcb.types import Floats, Solution, Stop
 from policies import ThresholdRules
 from policies.paths.policy_class import PathEncoding
-from policies.thresholds.policy_class import OpenedThresholds
+from policies.thresholds import OpenedThresholds
 
 
 def thresholds_with(**instead):
