@@ -80,18 +80,14 @@ class Diagnostics:
         """
         wrong = self._uncalibrated()
         found = [*([] if self.fits else wrong), *self.unseen]
+        few = "A few rare, large outcomes dominate: {} are as skewed as if only about {:.0f} of the {} rows varied, {}."
+        rows = fixed(self.rows, 0)
         if not self.enough_events:
-            found.append(
-                "A few rare, large outcomes dominate: the differences between actions are as skewed as if only about "
-                f"{self.events:.0f} of the {fixed(self.rows, 0)} rows varied. Intervals and p-values need more such "
-                "events to hold."
-            )
+            more = "and intervals and p-values need more such events to hold"
+            found.append(few.format("differences between actions", self.events, rows, more))
         elif self.value_events <= EVENTS:
-            found.append(
-                "The values rest on a few rare, large outcomes: they are as skewed as if only about "
-                f"{self.value_events:.0f} of the {fixed(self.rows, 0)} rows varied, so their intervals may be too "
-                "narrow. The gains are less skewed, and their intervals hold."
-            )
+            narrow = "so their intervals may be too narrow; the intervals of gains hold"
+            found.append(few.format("values", self.value_events, rows, narrow))
         if self.grouped and self.rows < FEW:
             found.append(f"There are only {self.rows} groups of rows, so intervals may be too narrow.")
         if self.clipped:
@@ -105,19 +101,18 @@ class Diagnostics:
         return found
 
     def _by_action(self) -> Iterator[str]:
-        least, limit = self.least_propensity, RARE / len(self.actions)
-        rare = self._named(least < limit, least, "least propensity {:.3g}")
+        least, sizes = self.least_propensity, self.effective_size
+        rare, few = self._named(least < RARE / len(least), least), self._named(sizes < FEW, sizes)
         if rare:
-            yield f"In parts of the log an action was hardly ever taken: {rare}. Its value there rests on few rows."
-        few = self._named(self.effective_size < FEW, self.effective_size, "effective sample size {:.0f}")
+            yield f"In parts of the log an action was hardly ever taken (least propensity): {rare}."
         if few:
-            yield f"Little is known of {few}."
+            yield f"Little is known of actions with few rows (effective sample size): {few}."
 
-    def _named(self, wrong: Bools, numbers: Floats, words: str) -> str:
-        """Return the actions that are ``wrong`` (K,), least number first, the first few by name; "" for none."""
+    def _named(self, wrong: Bools, numbers: Floats) -> str:
+        """Return the actions that are ``wrong`` (K,) with their numbers, the least first; "" for none."""
         order = [k for k in np.argsort(numbers).tolist() if wrong[k]]
-        named = [f"'{self.actions[k]}' ({words.format(numbers[k])})" for k in order[:LISTED]]
-        return ", ".join(named) + (f" and {len(order) - LISTED} more actions" if order[LISTED:] else "")
+        named = [f"'{self.actions[k]}' ({numbers[k]:.3g})" for k in order[:LISTED]]
+        return ", ".join([*named, *["..."][: len(order[LISTED:])]])
 
     @property
     def _off(self) -> Floats:

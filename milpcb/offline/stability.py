@@ -35,9 +35,9 @@ class DepthValue:
 class Stability:
     """How much of ``policy`` comes back when the rows are drawn again, in so many ``resamples``.
 
-    The best policy of a resample treats, on average, the share ``agreement`` (0..1) of the rows alike; ``tests`` says
-    of each test of ``policy`` in how many (0..1) of the resamples the best policy has it. The best policy of each depth
-    is in ``by_depth``, () for classes without one.
+    The best policy of a resample treats, on average, the share ``agreement`` (0..1) of the rows alike; in which share
+    of the resamples the best policy has each test of ``policy`` is in ``tests``. The best policy of each depth is in
+    ``by_depth``, () for classes without one.
     """
 
     policy: FoundPolicy

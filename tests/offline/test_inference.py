@@ -171,24 +171,6 @@ def test_any_class_and_level():
     assert low.cross_fitted.lower > high.cross_fitted.lower
 
 
-@pytest.mark.parametrize(
-    ("effect", "n_sets", "least", "most"),
-    [(0.0, 12, (0.0, 0.0, 0.9), (0.06, 0.06, 1.0)), (1.4, 4, (0.9, 0.5, 0.9), (1.0, 1.0, 1.0))],
-)
-def test_an_effect_is_found_where_there_is_one(effect, n_sets, least, most):
-    """On trials with 8 features: bounds are below the true gain of what each chose, and words follow."""
-    found = []
-    for seed in range(n_sets):
-        table = drawn(effect=effect, n=300, features=8, seed=seed)
-        claim = claims_of(table, TREES, draws=60)
-        gain = float(np.mean(effect * claim.policy.predict(table.log.features) * (2 * table.log.features[:, 0] - 1)))
-        assert claim.lower <= gain + 0.05
-        words = "There is evidence" if effect else "There is no evidence"
-        found.append((claim.p_value <= 0.05, claim.lower > 0, claim.words()[2].startswith(words)))
-    share = np.mean(found, axis=0)
-    assert ((share >= least) & (share <= most)).all()
-
-
 def test_progress_is_told_after_every_draw():
     """First of the band, then of the signs, over both constants, until enough of them are as good."""
     seen = []

@@ -11,7 +11,6 @@ from milpcb.offline import (
     best_reference,
     evaluate,
     inference,
-    no_worse_than,
     read_log,
     scores,
     stability,
@@ -20,29 +19,13 @@ from milpcb.offline.restrictions import Question, gain_band, keep, pareto, price
 from policies import DecisionTrees
 
 
-def trial(n=800):
-    """Return age, what was done, whether it healed and whether it harmed: treating harms those above 60."""
-    rng = np.random.default_rng(0)
-    age, treated = rng.integers(18, 80, n), rng.integers(0, 2, n)
-    healed = rng.random(n) < 0.4 + 0.2 * treated
-    harmed = rng.random(n) < 0.3 + treated * np.where(age > 60, 0.6, -0.2)
-    return age[:, None].astype(float), np.array(["wait", "treat"])[treated], healed, harmed
-
-
-def test_an_action_that_is_compared_with_is_found_by_its_name():
-    """Wherever the second outcome and the estimator have it: its own column of the limit is 0."""
-    X, done, _, harmed = trial()
-    second = scores(read_log(X, done, cost=harmed, propensity=[0.5, 0.5], actions=["wait", "treat"]), "snips")
-    rule = no_worse_than("wait", outcome=second, draws=20)
-    assert rule.labels(("treat", "wait")).tolist() == [1] * len(X)
-    assert rule.on_rows(X, ("treat", "wait")).weights.any(axis=0).tolist() == [True, False]
-    assert rule.on_rows(X).weights.any(axis=0).tolist() == [False, True]
-
-
 @pytest.fixture
 def two():
     """Return a log's scores in two orders, and the features."""
-    X, done, healed, _ = trial(200)
+    rng = np.random.default_rng(0)
+    age, treated = rng.integers(18, 80, 200), rng.integers(0, 2, 200)
+    healed, done = rng.random(200) < 0.4 + 0.2 * treated, np.array(["wait", "treat"])[treated]
+    X = age[:, None].astype(float)
     return X, *(
         scores(read_log(X, done, reward=healed, propensity=[0.5, 0.5], actions=order), "snips", cv=np.arange(200) % 2)
         for order in (["treat", "wait"], ["wait", "treat"])

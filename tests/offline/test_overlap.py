@@ -15,7 +15,7 @@ from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
 from milpcb.logs.page import first, worth_lines
 from milpcb.logs.source import Columns, make_source
-from milpcb.offline import State, best_reference, evaluate, inference, no_worse_than, read_log, scores
+from milpcb.offline import State, best_reference, evaluate, no_worse_than, read_log, scores
 from milpcb.offline.cross_fitting import _other_splits
 from milpcb.offline.overlap import column_tests, completed, counted, in_parts, parts_without, rows_of_actions
 from tests.stress.test_no_overlap import _limited, _recommended
@@ -84,18 +84,6 @@ def test_asked_for_all_the_same_it_is_assumed():
     assert tree.compressed_.best_action == 1
     with pytest.raises(InputError, match="overlap"):
         LoggedPolicyTree(overlap="never").fit(FRAME, DONE, reward=OUTCOME)
-
-
-def test_inference_alone_claims_nothing_where_no_rows_are():
-    """Without an estimator the policy, the reference and the verdict keep to the rows that are there."""
-    X = NUMBERS
-    found = scores(read_log(X, DONE, reward=OUTCOME, propensity=KNOWN["all"]), "ips")
-    tree = LoggedPolicyTree(max_depth=1, thresholds=7, method="ips").fit(X, DONE, reward=OUTCOME)
-    claims = inference(tree.problem(X).policies, X, found, draws=40)
-    assert (claims.policy.predict(X) == 1 - X[:, 1]).all()
-    assert claims.reference.is_played((1 - X[:, 1]).astype(int))
-    assert claims.state != State.TARGET
-    assert claims.upper == claims.lower == 0.0
 
 
 def test_a_part_ends_where_the_rows_of_the_action_begin():

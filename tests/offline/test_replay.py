@@ -6,9 +6,7 @@ import pytest
 
 import milpcb
 from milpcb.errors import InputError
-from milpcb.learners import Exp4
 from milpcb.offline import LoggedRounds, read_log
-from milpcb.oracles import open_oracle
 from policies import DecisionTrees
 
 TREES = DecisionTrees(n_actions=2, depth=1, thresholds=((0.5,),))
@@ -72,18 +70,6 @@ def test_rewards_become_costs():
     log = read_log([[0.0], [1.0]], [0, 1], reward=[5.0, 10.0], propensity=[0.5, 0.5])
     rounds = LoggedRounds(log, outcome_range=(0, 10))
     assert replayed(rounds, lambda bit: bit, 2)[:, 1].tolist() == [0.5, 0.0]
-
-
-def test_a_round_that_is_given_up_leaves_no_trace():
-    """The learner is where it was, and may act again; after learn there is nothing to give up."""
-    learner = Exp4(open_oracle(TREES, BITS, kind="search"), rate="certified")
-    learner.act(0)
-    learner.give_up()
-    fresh = Exp4(open_oracle(TREES, BITS, kind="search"), rate="certified")
-    assert learner.state() == fresh.state()
-    learner.learn(1, 0, 0.5, float(learner.act(1)[0]))
-    with pytest.raises(InputError, match=r"give_up\(\) comes after act"):
-        learner.give_up()
 
 
 def test_strings_and_booleans_are_replayed():

@@ -183,16 +183,3 @@ def test_a_classifier_gives_the_mean_of_a_binary_outcome():
     log = read_log(X, action, reward=(y > 0).astype(float), propensity=e)
     regression = scores(log, model_outcome=LogisticRegression()).regression
     assert ((regression > 0) & (regression < 1)).all()
-
-
-def test_weights_reach_the_costs():
-    """A row of weight 2 costs twice."""
-    log, weight = log_of(), np.arange(60.0)
-    assert np.array_equal(scores(log, "ips", sample_weight=weight).costs, scores(log, "ips").costs * weight[:, None])
-
-
-def test_take_keeps_rows_together():
-    """Part of the scores is that of part of the log."""
-    found = scores(log_of(), "ips").take(np.array([5, 2]))
-    assert found.table.shape == (2, 3)
-    assert found.logged.tolist() == drawn()[2][[5, 2]].tolist()
