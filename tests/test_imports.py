@@ -57,7 +57,6 @@ VENDORS = {
     "cryptography": ("milpcb.experiments.run.backends.dask",),
     "dask": ("milpcb.experiments.run.backends.dask",),
     "distributed": ("milpcb.experiments.run.backends.dask",),
-    "duckdb": ("milpcb.testing.policies",),
     "filelock": ("milpcb.experiments.results.store",),
     "gurobipy": ("milpcb.solvers.gurobi",),
     "highspy": ("milpcb.solvers.highs",),

@@ -4,9 +4,9 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
-from importlib.util import find_spec
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -201,7 +201,7 @@ def check_json(case: Case) -> None:
 
 
 def check_source_code(case: Case) -> None:
-    """SQL (SQLite, and DuckDB where it is installed) and Python source give each context the action of ``predict``."""
+    """SQL and Python source give each context the action of ``predict``."""
     policy, table = _drawn(case)
     if getattr(policy, "decision", lambda: None)() is None:
         raise Unmet("policies of this class cannot be written as SQL or Python")
@@ -211,8 +211,13 @@ def check_source_code(case: Case) -> None:
     scope: dict[str, Any] = {}
     exec(policy.to_python(), scope)  # noqa: S102 - it is what is checked
     assert [scope["decide"](dict(zip(features, row, strict=True))) for row in rows] == expected, policy.to_python()
-    for name, answers in _of_databases(policy.to_sql(), features, rows):
-        assert answers == expected, (name, policy.to_sql())
+    with closing(sqlite3.connect(":memory:")) as base:
+        columns = ", ".join('"{}" DOUBLE'.format(name.replace('"', '""')) for name in features)
+        base.execute(f"CREATE TABLE t ({columns}, place INTEGER)")
+        places = [(*row, i) for i, row in enumerate(rows)]
+        base.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(places[0]))})", places)
+        answers = [answer for (answer,) in base.execute(f"SELECT {policy.to_sql()} FROM t ORDER BY place")]
+    assert answers == expected, policy.to_sql()
 
 
 def _drawn(case: Case) -> tuple[Any, Floats]:
@@ -240,29 +245,6 @@ def _beside_cuts(policy: Any, contexts: Floats, real: Any) -> Floats:
                 there[:, feature] = value
                 moved.append(there)
     return np.unique(np.vstack(moved), axis=0)
-
-
-def _of_databases(sql: str, features: Sequence[str], rows: list[list[Any]]) -> Iterator[tuple[str, list[Any]]]:
-    quoted = ['"' + name.replace('"', '""') + '"' for name in features]
-    line = f"({', '.join('?' * len(quoted))}, ?)"
-    for name, base in _databases():
-        base.execute("DROP TABLE IF EXISTS t")
-        base.execute(f"CREATE TABLE t ({', '.join(f'{column} DOUBLE' for column in quoted)}, place INTEGER)")
-        for start in range(0, len(rows), 100):  # several a statement: each takes a millisecond
-            part = [value for i, row in enumerate(rows[start : start + 100], start) for value in (*row, i)]
-            base.execute(f"INSERT INTO t VALUES {', '.join([line] * (len(part) // (len(quoted) + 1)))}", part)
-        yield name, [answer for (answer,) in base.execute(f"SELECT {sql} FROM t ORDER BY place").fetchall()]
-
-
-@cache
-def _databases() -> list[tuple[str, Any]]:
-    """Return each database with its name; they are opened once."""
-    opened: list[tuple[str, Any]] = [("SQLite", sqlite3.connect(":memory:", check_same_thread=False))]
-    if find_spec("duckdb"):
-        import duckdb
-
-        opened.append(("DuckDB", duckdb.connect()))
-    return opened
 
 
 CHECKS = laws(__name__)

@@ -134,9 +134,9 @@ class Played:
 
 
 MISTAKES: list[tuple[str, dict[str, Any]]] = [
-    ("distribution", {"_act": lambda self, row: ACT(self, row) * 1.1}),
-    ("distribution", {"_act": lambda self, row: ACT(self, row) + np.array([0.8, -0.8, 0.0])}),
-    ("distribution", {"_act": lambda self, row: ACT(self, row).tolist()}),
+    ("same seed", {"_act": lambda self, row: ACT(self, row) * 1.1}),
+    ("same seed", {"_act": lambda self, row: ACT(self, row) + np.array([0.8, -0.8, 0.0])}),
+    ("same seed", {"_act": lambda self, row: ACT(self, row).tolist()}),
     ("same seed", {"_act": unseeded}),
     ("restore", {"_restore": redrawing}),
     ("restore", {"_restore": forgetting}),
@@ -153,7 +153,7 @@ MISTAKES: list[tuple[str, dict[str, Any]]] = [
     ("bounds", {"oracle_error": lambda _self: np.inf}),
     ("declared", {"_learn_all": lambda _self, _row, _costs: None}),
     ("declared", {"full_information": True}),
-    ("distribution", {"_act": lambda self, row: ACT(self, row) * np.nan}),
+    ("same seed", {"_act": lambda self, row: ACT(self, row) * np.nan}),
     ("capability", {"__init__": constructor(unasking)}),
     ("capability", {"__init__": constructor(vague)}),
     ("made", {"__init__": constructor(after=lambda self: delattr(self, "ledger"))}),
