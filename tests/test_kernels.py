@@ -47,7 +47,7 @@ def test_kernels_compile_where_nothing_can_be_written(
     monkeypatch.setattr(kernels, "_Cache", _no_folder)
     dispatcher = kernels.compiled({"nnan"})(lambda x: x + 1.0)
     notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
-    assert capsys.readouterr().err == f"{kernels.NOT_KEPT}\n"
+    assert capsys.readouterr().err == f"{kernels.LINE}\n"
     assert dispatcher(1.0) == 2.0
 
 
@@ -75,7 +75,7 @@ def test_machine_code_is_never_older_than_what_was_compiled_into_it(tmp_path: Pa
     places = (tmp_path / "a", 1), (tmp_path / "a", 2), (tmp_path / "b", 2)
     first, changed, copied = programs(tmp_path / "kept", *(asked(*place) for place in places))
     assert (first.stdout, changed.stdout, copied.stdout) == ("2.0\n", "3.0\n", "3.0\n")
-    assert changed.stderr == f"{kernels.KEPT}\n"
+    assert changed.stderr == f"{kernels.LINE}\n"
     assert copied.stderr == ""
 
 
@@ -131,7 +131,7 @@ def test_the_notice_is_ours_and_once(notice: Notice, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == ""
     for dispatcher in ours:
         notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
-    assert capsys.readouterr().err == f"{kernels.KEPT}\n"
+    assert capsys.readouterr().err == f"{kernels.LINE}\n"
 
 
 TWICE = (
@@ -155,7 +155,7 @@ def test_python_may_call_what_other_kernels_call(tmp_path: Path) -> None:
     first, second = (f"{start}; print({calls})" for calls in ("more(3.0), twice(4.0)", "twice(4.0), more(3.0)"))
     forget = f"from pathlib import Path\nfor kept in Path({str(tmp_path / 'kept')!r}).rglob('*.nb*'): kept.unlink()"
     *compiled, _, again, loaded = programs(tmp_path / "kept", first, first, forget, second, second)
-    for done, said in zip((*compiled, again, loaded), (f"{kernels.KEPT}\n", "") * 2, strict=True):
+    for done, said in zip((*compiled, again, loaded), (f"{kernels.LINE}\n", "") * 2, strict=True):
         assert sorted(done.stdout.split()) == ["7.0", "8.0"]
         assert done.stderr == said
 

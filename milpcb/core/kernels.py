@@ -29,11 +29,7 @@ surroundings.close(config, entrypoints)
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
-KEPT = "milpcb: compiling to machine code, once on this machine (about 10 s)"
-NOT_KEPT = (
-    "milpcb: compiling to machine code (about 10 s), in every process, as there is no folder for it that you can write "
-    "and others cannot: set NUMBA_CACHE_DIR to one, by its absolute path"
-)
+LINE = "milpcb: compiling to machine code (about 10 s), once if NUMBA_CACHE_DIR or your cache folder is yours alone"
 
 # The modules of ours that a file imports when it is imported itself.
 _IMPORTED = re.compile(rb"^from ((?:milpcb|policies)[.\w]*) import", re.MULTILINE)
@@ -48,11 +44,9 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
             dispatcher.inner = cache(partial(_inner, kernel, flags))
             dispatcher.get_call_template = partial(_template, dispatcher.inner)
             dispatcher.get_overload = lambda signature: dispatcher.inner().get_overload(signature)
-        try:
+        with suppress(RuntimeError):  # no folder can be written, not even the user's
             dispatcher._cache = _Cache(kernel)  # noqa: SLF001 (numba offers no other way to its own cache)
-            _notice.lines[id(dispatcher)] = KEPT
-        except RuntimeError:  # no folder can be written, not even the user's
-            _notice.lines[id(dispatcher)] = NOT_KEPT
+        _notice.ours.add(id(dispatcher))
         return cast("_Kernel", dispatcher)
 
     return decorate
@@ -219,15 +213,12 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
     """Writes one line when the first function of a process is about to be compiled."""
 
     def __init__(self) -> None:
-        self.lines: dict[int, str] = {}
-        self._announced = False
+        self.ours, self._announced = set[int](), False
 
     def on_start(self, event: Any) -> None:
-        line = self.lines.get(id(event.data["dispatcher"]))
-        if line is None or self._announced:
-            return
-        self._announced = True
-        write(line)
+        if not self._announced and id(event.data["dispatcher"]) in self.ours:
+            self._announced = True
+            write(LINE)
 
     def on_end(self, event: Any) -> None:
         """Do nothing."""

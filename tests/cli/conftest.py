@@ -74,7 +74,7 @@ STEP = re.compile(r"^(?!milpcb: )[^\n]+: (?:done in )?\d[^\n]* (?:s|so far|left)
 
 def without_notice(text: str) -> str:
     """Return what standard error holds but the lines that something is being compiled, or takes its time."""
-    return STEP.sub("", text.replace(f"{kernels.KEPT}\n", "").replace(f"{kernels.NOT_KEPT}\n", ""))
+    return STEP.sub("", text.replace(f"{kernels.LINE}\n", ""))
 
 
 @pytest.fixture(scope="session")
