@@ -33,14 +33,13 @@ def found(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
-@pytest.mark.parametrize("claim", [[], ["0" * 64], None])
-def test_a_file_that_an_index_claims_is_kept(name, claim, tmp_path):
+def test_a_file_that_an_index_claims_is_kept(name, tmp_path):
     """The index of a foreign folder is foreign: a file whose content it does not know was not written by a run."""
     (tmp_path / name).write_text("mine")
-    written = {} if claim is None else {name: claim}
-    (tmp_path / INDEX).write_bytes(sealed({"written": written}))
-    with pytest.raises(RunError, match=rf"{name} is not as milpcb learn wrote it; move it away, or choose another"):
-        check_folder(tmp_path)
+    for written in ({}, {name: []}, {name: ["0" * 64]}, {name: None}, [name]):
+        (tmp_path / INDEX).write_bytes(sealed({"written": written}))
+        with pytest.raises(RunError, match=r"not as milpcb learn wrote it; move it away|milpcb learn did not write"):
+            check_folder(tmp_path)
     (tmp_path / INDEX).write_bytes(sealed({"written": {name: ["1" * 64, digest(b"mine")]}}))
     check_folder(tmp_path)
 

@@ -53,7 +53,6 @@ def outcome(case: Case, folder: Path, base: Base, connected: list[Any]) -> list[
     folder.mkdir()
     found: list[str] = []
     what = case.make(folder)
-    own = (folder / case.kept).read_bytes() if case.kept else b""
     here = Path.cwd()
     os.chdir(folder)
     try:
@@ -73,8 +72,6 @@ def outcome(case: Case, folder: Path, base: Base, connected: list[Any]) -> list[
     if state(base.outside) != before:
         found.append("wrote outside the directory")
         restore(base.outside)
-    if case.kept and (not (folder / case.kept).is_file() or (folder / case.kept).read_bytes() != own):
-        found.append("changed a file of the user's")
     if len(connected) > calls:
         found.append("connected to a scheduler")
     if any(

@@ -58,7 +58,6 @@ class Case:
     group: str
     name: str
     make: Callable[[Path], Any]
-    kept: str = ""  # a file in the folder that is the user's own: what is called must leave it as it was made
 
 
 @dataclass(frozen=True)
@@ -274,37 +273,6 @@ def path_cases(base: Base) -> Iterator[Case]:
         yield in_run(base, "paths", f"{file} is a {how}", command, link, file, how)
 
 
-def own_file(base: Base, file: str, index: Callable[[str, str], Any], how: str, folder: Path) -> Any:
-    """Put the user's own file, or a link, into a folder whose index calls it one of a run."""
-    aim = base.outside / "secret.txt"
-    shutil.copytree(base.found, folder / "found")
-    place = folder / "found" / file
-    place.unlink(missing_ok=True)
-    if how == "file":
-        place.write_text("mine")
-    else:
-        (place.symlink_to if how == "link" else place.hardlink_to)(aim)
-    other = hashlib.sha256(aim.read_bytes()).hexdigest()
-    (folder / "found/learned.json").write_bytes(seal({"written": index(file, other)}))
-    (folder / "log.csv").write_text(LOG)
-    return ("learn", "log.csv", *COLUMNS, *QUICK, "--depth", "1", "--out", "found")
-
-
-def learned_cases(base: Base) -> Iterator[Case]:
-    """Yield folders for ``milpcb learn --out`` with an index that calls the user's own file one of a run, or links."""
-    kinds: dict[str, Callable[[str, str], Any]] = {
-        "list": lambda file, _: [file, "../../outside/bashrc"],
-        "digest": lambda file, _: {file: ["0" * 64]},
-        "digest of outside": lambda file, other: {file: [other], "../../outside/bashrc": [other]},
-        "nothing": lambda *_: {},
-        "strange": lambda file, _: {file: None},
-    }
-    files = ("policy.txt", "policy.json", "policy.py", "policy.sql", "policy.svg", "policy.png", "report.html")
-    for file, what, how in product(files, kinds, ("file", "link", "hard link")):
-        kept, name = f"found/{file}" if how == "file" else "", f"{file} is a {how}, its index has {what}"
-        yield Case("learned", name, partial(own_file, base, file, kinds[what], how), kept)
-
-
 def cases(base: Base) -> list[Case]:
-    makers = (code_cases, asking_cases, path_cases, value_cases, learned_cases)
+    makers = (code_cases, asking_cases, path_cases, value_cases)
     return [case for maker in makers for case in maker(base)]
