@@ -91,7 +91,6 @@ class ActionOrder:
         if isinstance(thresholds, tuple):
             cuts = {place: tuple(sorted(points)) for place, points in enumerate(thresholds)}
             self._joints = [joint.distinguished(cuts) for joint in joints]
-        self._spread = contexts.std(axis=0) + (contexts.std(axis=0) == 0)
 
     def best(self, opened: Opener, rules: Sequence[LabelConstraint], costs: Floats) -> Answer:
         """Return the answer about the policies that keep the order, under ``rules`` on the contexts; costs are (m, K).
@@ -151,7 +150,7 @@ class ActionOrder:
         yield grid
 
     def _step(self, policy: Any, number: int, starts: Sequence[int], rows: Floats) -> Step | None:
-        """Return a step of ``rows`` that goes down: where most of them do, one from the middle of them."""
+        """Return a step of ``rows`` that goes down, where most of them do; None where none does."""
         joint = self._joints[number]
         every = np.repeat(rows, len(starts), axis=0)
         every[:, joint.places] = np.tile(joint.values[list(starts)], (len(rows), 1))
@@ -160,10 +159,7 @@ class ActionOrder:
         if not down.any():
             return None
         at = int(down.sum(axis=0).argmax())
-        here = np.flatnonzero(down[:, at])
-        apart = np.abs(rows[here] - np.median(rows[here], axis=0)) / self._spread
-        apart[:, joint.places] = 0.0
-        row = here[apart.sum(axis=1).argmin()]
+        row = int(down[:, at].argmax())
         return Step(rows[row], number, starts[at + 1] - 1, int(played[row, at] + played[row, at + 1] + 1) // 2)
 
 
