@@ -107,8 +107,8 @@ class Learning:
         scores = self.scores
         played = held_out(self.question.oracle, self.question.contexts, scores.costs, fold)
         own = scores.gains[np.arange(len(played)), played]
-        if self.reference.candidates is None:
-            return self._over_any(own)
+        if self.reference.candidates is None:  # too many to go through: nothing is claimed
+            return Claim(self._over(own, self.reference.lottery).gain, -np.inf, np.inf, 1.0)
         claims = [self._over(own, lottery) for lottery in self.reference.candidates]
         gain, lower, upper = (min(getattr(claim, end) for claim in claims) for end in ("gain", "lower", "upper"))
         return Claim(gain, lower, upper, max(claim.p_value for claim in claims))
@@ -118,21 +118,6 @@ class Learning:
         gain = self.scores.mean(own - self.reference.ways.mixed(lottery, self.scores.gains), 2 * self.level - 1)
         p_value = float(norm.sf(gain.value / gain.standard_error)) if gain.standard_error else 1.0
         return Claim(gain.value, gain.lower, gain.upper, p_value)
-
-    def _over_any(self, own: Floats) -> Claim:
-        """Return a claim that holds over all lotteries where they are too many to go through.
-
-        The gain over any of them is estimated at no less than that over the best. Its standard error is convex in the
-        lottery, so it is largest where every stratum has one action; those of several strata are added up.
-        """
-        ways, scores, error = self.reference.ways, self.scores, 0.0
-        gain = self._over(own, self.reference.lottery).gain
-        for stratum in range(len(self.reference.lottery)):
-            here = ways.stratum == stratum
-            errors = [scores.mean(here * (own - column)).standard_error for column in scores.gains.T]
-            error += float(np.max(errors, where=ways.playable[stratum], initial=0.0))
-        reach = float(norm.ppf(self.level)) * error
-        return Claim(gain, gain - reach, gain + reach, float(norm.sf(gain / error)) if error else 1.0)
 
 
 def _other_splits(scores: Scores) -> list[Ints]:
