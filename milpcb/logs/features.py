@@ -52,7 +52,6 @@ def in_command(name: str) -> str:
 
 
 def _no_trait(column: pl.Series) -> str:
-    """Return that a column is row numbers, an identifier or a date, or ""."""
     if ROW_NUMBERS.fullmatch(column.name):
         return "row numbers"
     known, strings = column.drop_nulls(), column.dtype == pl.String

@@ -103,7 +103,6 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
 
 
 def _with_sections(found: Findings, question: Question, step: Step) -> Findings:
-    """Return the same with prices, and with the sections that were asked for."""
     rows: Any = found.learnt
     questions = found.questions
     sections: dict[str, PageSection | None] = {}

@@ -111,7 +111,6 @@ def make_source(
 
 
 def _counted(missing: Counts | None, lost: Counts, feature: str) -> dict[str, int]:
-    """Return how often which mark was missing; where that was counted, what is missing is no longer ``lost``."""
     if missing is None:
         return dict(lost.get(feature, {}))
     return {**missing.get(feature, {}), **{m: rows for m, rows in lost.get(feature, {}).items() if m != EMPTY}}

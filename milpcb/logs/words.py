@@ -115,7 +115,6 @@ def advice(found: Findings) -> str:
 
 
 def _nothing(found: Findings) -> str:
-    """Return why no way of treating all alike is recommended; "" where one is."""
     if not found.reference.allowed:
         return (
             "Nothing is recommended: no way of treating all alike keeps what was asked for, or has rows everywhere in "

@@ -13,7 +13,7 @@ from milpcb.errors import InputError, MilpcbError
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.estimators.layout import Layout
 from milpcb.logs import files
-from milpcb.logs.files import is_files, log_files
+from milpcb.logs.files import log_files
 from milpcb.logs.findings import Asked, Findings
 from milpcb.logs.learning import (
     added_up,
@@ -284,11 +284,3 @@ def test_what_is_wrong_in_a_file_is_named_with_it(
     monkeypatch.setattr(files, "PIECE", 50)
     with pytest.raises(InputError, match=words):
         ask(logs, tmp_path / "out")
-
-
-def test_a_folder_is_files_only_where_it_holds_parquet(logs: Path, tmp_path: Path) -> None:
-    """A run directory is none, nor is a file; a pattern is."""
-    assert is_files(logs)
-    assert is_files(tmp_path / "*.parquet")
-    assert not is_files(tmp_path)
-    assert not is_files(logs / "part0.parquet")

@@ -113,14 +113,6 @@ def test_usual_restrictions_are_about_what_the_rule_reads(fitted):
     assert columns_read(fit(rows=rows, max_depth=1).policy_) == ["wage"]
 
 
-def test_restrictions_under_limits_keep_them():
-    """The class of the fit is under its own constraints, and so is what keeps a restriction."""
-    tree = fit(constraints=[share_at_most("call", 0.2)])
-    question = tree.problem(ROWS)
-    best = restriction_of("without region", question, tree.policy_).of(question).best(tree.scores_.costs)
-    assert (best.policy.predict(question.rows) == tree.actions_.tolist().index("call")).mean() <= 0.2
-
-
 # ------------------------------------------------------------------- rules that do as well
 
 
