@@ -106,17 +106,18 @@ def _nearly_numbers(column: pl.Series) -> str:
     values, counts = known[column.name].str.strip_chars(), known["count"]
     plain = values.cast(pl.Float64, strict=False).is_not_null()
     own = ~among(values.str.to_lowercase(), MARKS)  # marks are missing once no other string is there
-    others = values.filter(own & ~plain).to_list()
-    if values.str.contains(f"^{CODE.pattern}").any() or not others:
+    odd, strange = own & ~plain, own & ~plain & ~values.str.contains(GROUPED)
+    if values.str.contains(f"^{CODE.pattern}").any() or not odd.any():
         return ""
-    if own.sum() > 1 and values.filter(own).str.contains(GROUPED).all():
-        return f"numbers such as '{others[0]}', of which the point or comma can be read in two ways: write 1234.5"
-    if len(values) > SCALE and (odd := odd_numbers(values)):
-        return odd
-    if plain.sum() <= SCALE or len(others) > FEW or 2 * counts.filter(plain).sum() < counts.sum():
+    if own.sum() > 1 and not strange.any():
+        shown = values.filter(odd)[0]
+        return f"numbers such as '{shown}', of which the point or comma can be read in two ways: write 1234.5"
+    if len(values) > SCALE and (told := odd_numbers(values)):
+        return told
+    others, numbers = values.filter(strange).to_list(), own & ~strange
+    if numbers.sum() <= SCALE or not 0 < len(others) <= FEW or 2 * counts.filter(numbers).sum() < counts.sum():
         return ""
-    rows = counts.filter(own & ~plain)
-    named = [f"'{clipped(each)}' ({_rows(n)})" for each, n in zip(others, rows, strict=True)]
+    named = [f"'{clipped(each)}' ({_rows(n)})" for each, n in zip(others, counts.filter(strange), strict=True)]
     return f"numbers but for {listed(named)}; --missing {in_command(','.join(others))} if nothing is known there"
 
 
