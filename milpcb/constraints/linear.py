@@ -45,9 +45,7 @@ class Pair:
 class SideConstraint:
     """The rule ``lower <= total <= upper``, tolerance included, on the total of the weights that a policy uses."""
 
-    weights: (
-        Floats  # (g, K) of the pairs of a distinct context and an action, as costs are; or (n_terms,) of leaf totals
-    )
+    weights: Floats  # (g, K) of pairs of a distinct context and an action, as costs are; or (n_terms,) of leaf totals
     lower: float = -np.inf
     upper: float = np.inf
     pair: Pair | None = None  # of rates, if it is a constraint on these
@@ -65,10 +63,7 @@ class SideConstraint:
         return SideConstraint(add_up(self.weights).copy(), self.lower, self.upper)
 
     def narrowed(self, allowed: Bools) -> tuple[Bools, bool]:
-        """Return the cells (g, K) that some labeling of ``allowed`` cells uses without breaking the rule.
-
-        And whether some labeling of ``allowed`` cells breaks it.
-        """
+        """Return the cells (g, K) that labelings of ``allowed`` cells use in keeping the rule, and if one breaks it."""
         least = np.where(allowed, self.weights, np.inf).min(axis=1)
         most = np.where(allowed, self.weights, -np.inf).max(axis=1)
         lightest, heaviest = least.sum(), most.sum()

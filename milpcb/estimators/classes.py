@@ -47,10 +47,7 @@ class FromCosts(PolicyEstimator):
         )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the mean value of the policy on other rows, larger is better: minus the mean cost, or the mean reward.
-
-        ``y`` as in ``fit``: with labels it is minus the share of wrong ones, or the share of right ones.
-        """
+        """Return the mean value on other rows, larger is better: minus the mean cost, or the mean reward."""
         policy = self._policy()
         labels = policy.predict(checked(self, X, reset=False))
         targets, _ = read_targets(y, len(labels), maximise=self.maximise, actions=self.actions_)

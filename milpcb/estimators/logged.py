@@ -22,10 +22,7 @@ from milpcb.protocols import PolicyClass
 from milpcb.types import Answer, Floats
 
 OBJECTIVES = ("value", "guaranteed")
-IMITATES = (
-    "neither reward nor cost was given, so the policy learns to do what was done most often; "
-    "give reward= or cost= to learn what works best"
-)
+IMITATES = "neither reward nor cost was given, so the policy learns to do what was done most often"
 
 
 class FromLog(FromBatches):
@@ -142,10 +139,7 @@ class FromLog(FromBatches):
         return self.estimate_scores(replace(log, values=features.values), columns=features.values, sample_weight=weight)
 
     def problem(self, X: Any, sample_weight: Any = None, *, guarded: bool = True) -> Question:
-        """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
-
-        Limits that hold with confidence are there as limits on the estimates, which more policies keep, if ``guarded``.
-        """
+        """Return as any estimator; if ``guarded``, limits with confidence are there as limits on the estimates."""
         found = super().problem(X, sample_weight)
         actions = [action_name(action) for action in self.actions_.tolist()]
         rules = [guard.on_rows(found.contexts, actions) for guard in guards_of(self.constraints) if guarded]
@@ -219,10 +213,7 @@ class FromLog(FromBatches):
         return summed(self.lower_ends_.costs, rows)
 
     def estimate_scores(self, log: Log, columns: Mapping[str, Any] | None = None, **options: Any) -> Scores:
-        """Return the scores of a log by these parameters; ``treatment_cost`` may name ``columns`` (n,).
-
-        ``options`` are those of milpcb.offline.scores.
-        """
+        """Return milpcb.offline.scores by these parameters and ``options``; prices may be names of ``columns`` (n,)."""
         charge, known = self.treatment_cost, columns or {}
         if isinstance(charge, Mapping):
             for name in charge.values():

@@ -75,14 +75,6 @@ def test_missing_goes_where_it_is_asked_to():
     assert columns["either"] == (*columns["yes"], columns["no"][1])
 
 
-def test_what_was_never_seen_is_like_any_other():
-    """A category that is new is in no set that was printed; one that is missing, and never was, is refused."""
-    _, _, tree = fitted(["n", "s", "w", "e"], [LEFT, LEFT, RIGHT, RIGHT])
-    assert tree.predict(pl.DataFrame({"x": ["e", "west", "n"]})).tolist() == [1, 0, 0]
-    with pytest.raises(InputError, match="column 'x' is missing in row 1: it never was when the policy was learnt"):
-        tree.predict(pl.DataFrame({"x": ["e", None]}))
-
-
 def test_scores_print_as_conditions():
     """A scoring system lists tests with their points; a missing number is not at or above any cut."""
     table = pd.DataFrame({"age": [20, 30, 60, np.nan] * 5, "sex": ["f", "m"] * 10})
