@@ -59,17 +59,16 @@ def check_levels(done: Sequence[Any]) -> None:
 
 def place(what: str, value: Any, names: Sequence[str]) -> int:
     """Return the place 0..K-1 of an action among ``names``; raises UnknownNameError, calling it ``what``."""
-    name = action_name(value)
-    if name in names:
-        return list(names).index(name)
-    if not isinstance(value, (str, bytes)):
-        other = _TRUTH.get(name, name)
-        if other in names:
-            return list(names).index(other)
-        number = other if isinstance(value, (bool, np.bool_)) else name
-        if number.isdecimal() and int(number) < len(names) and not any(map(_is_number, names)):
-            return int(number)
-    raise UnknownNameError(what, name, names)
+    name, is_text = action_name(value), isinstance(value, (str, bytes))
+    other = name if is_text else _TRUTH.get(name, name)
+    for each in (name, other):
+        if each in names:
+            return list(names).index(each)
+    number = other if isinstance(value, (bool, np.bool_)) else name
+    numbered = number.isdecimal() and int(number) < len(names) and not any(map(_is_number, names))
+    if is_text or not numbered:
+        raise UnknownNameError(what, name, names)
+    return int(number)
 
 
 def places(what: str, values: Any, names: Sequence[str], unknown: int | None = None) -> Ints:

@@ -6,6 +6,7 @@ Predicting, printing, JSON, SQL and Python source all go by this one description
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -45,14 +46,10 @@ def in_words(value: Value) -> str:
 
 def as_number(text: str) -> int | float | None:
     """Return the number that a string spells, None where it spells none."""
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return None
 
 
 @dataclass(frozen=True)
