@@ -73,7 +73,7 @@ GUIDE = """Contextual bandits with worst-case guarantees over interpretable poli
 \b
 A first study:
   milpcb list                          what a config may name; milpcb list NAME explains one
-  milpcb run study.toml --dry-run      its cells, and about how long they take
+  milpcb run study.toml --dry-run      its cells, counted
   milpcb run study.toml                play them; the same again plays what is missing
   milpcb report runs/NAME              one HTML page of what came out
 

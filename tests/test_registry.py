@@ -115,7 +115,7 @@ def test_importing_the_registry_imports_nothing_else():
         [sys.executable, "-I", "-S", "-c", program, package], capture_output=True, text=True, check=True
     )
     own = ["core", "core.gate", "core.surroundings", "errors", "plugins"]
-    own += [f"plugins.{name}" for name in ("interfaces", "local_classes", "registry")]
+    own += [f"plugins.{name}" for name in ("local_classes", "registry")]
     assert done.stdout.split() == ["milpcb", *map("milpcb.{}".format, own)]
 
 

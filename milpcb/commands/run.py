@@ -4,31 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from math import ceil
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.box import SIMPLE_HEAD
 from rich.measure import Measurement
 
-from milpcb.commands.console import PATH, console, err, out, print_remarks, span, step
+from milpcb.commands.console import PATH, console, err, out, print_remarks, step
 from milpcb.core.decimals import spaced
 from milpcb.core.files import contents, write_file
 from milpcb.errors import InputError, MilpcbError, RunError
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.results import Results
-    from milpcb.experiments.run.player import LearnerPlayer
     from milpcb.experiments.run.runner import Failed
-    from milpcb.experiments.study.cells import Cell
     from milpcb.experiments.study.sections import Config
 
 
 MODES = ("live", "quiet")
 MOST_SHOWN = 10  # failed cells
-ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
 KINDS = ("png", "svg", "pdf")
 PAGE = "html"
 Picture = tuple[Path, bytes, str]  # path, bytes, caption
@@ -37,7 +32,7 @@ Picture = tuple[Path, bytes, str]  # path, bytes, caption
 @click.command()
 @click.argument("config", type=PATH)
 @click.option("--out", "directory", type=PATH, help="Run directory [default: runs/NAME].")
-@click.option("--dry-run", is_flag=True, help="Show the cells and an estimate of the time, and play nothing.")
+@click.option("--dry-run", is_flag=True, help="Check the config and count its cells, and play nothing.")
 @click.option("--backend", help="serial, processes or dask [default: processes for several cells on several cores].")
 @click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
 @click.option("--progress", type=click.Choice(MODES), default="live", help="Whether progress and results are shown.")
@@ -53,7 +48,7 @@ def run(
     settings = read_config(config)
     target = directory or Path(settings.run.out or f"runs/{settings.experiment.name}")
     if dry_run:
-        _dry_run(with_workers(settings, workers), target, backend)
+        _dry_run(settings, target)
         return
     execute(with_workers(settings, workers), target, backend, progress)
 
@@ -65,13 +60,10 @@ def with_workers(config: Config, workers: int | None) -> Config:
     return replace(config, run=replace(config.run, workers=workers)) if workers else config
 
 
-def _dry_run(config: Config, path: Path, backend: str | None) -> None:
-    """Print the config's cells, how many are finished, and the time for the others; a few rounds of each are played."""
+def _dry_run(config: Config, path: Path) -> None:
     from rich.table import Table
 
     from milpcb.experiments.results.store import RunDirectory
-    from milpcb.experiments.run.backends import cores
-    from milpcb.experiments.run.runner import backend_name
     from milpcb.experiments.study.cells import build_study
 
     study = build_study(config)
@@ -83,43 +75,8 @@ def _dry_run(config: Config, path: Path, backend: str | None) -> None:
         table.add_row(label, spaced(len(own)), spaced(done), spaced(rounds))
     for part in (*held.remarks, table, *study.left_out):
         out.print(part)
-    missing = [cell for cell in study.cells if cell.key not in held.finished]
     out.print(f"{len(study.cells)} cells, of which {len(held.finished)} are finished in {path}")
-    if missing:
-        name = backend_name(config, backend, len(missing))
-        workers = 1 if name == "serial" else config.run.workers or cores()
-        out.print(
-            f"beside them the best policy in hindsight, {len(study.comparators)} times, each a step of the run too"
-        )
-        seconds = span(_seconds(missing, workers))
-        out.print(f"estimate: {seconds} with backend {name}, {workers} worker{'s' if workers > 1 else ''}")
-
-
-def _seconds(cells: list[Cell], workers: int) -> float:
-    """Return about how many seconds cells take, by the first rounds of each kind; hindsight is not counted."""
-    from milpcb.experiments.run.player import LearnerPlayer, checkpoints
-    from milpcb.experiments.study.worlds import entrant_of, open_world
-
-    paces: dict[str, float] = {}
-    needed = []
-    for cell in cells:
-        kind = repr([cell.labels[axis] for axis in ("learner", "environment", "policies", "oracle")])
-        if kind not in paces:
-            at = checkpoints(cell.horizon, cell.checkpoints)
-            paces[kind] = pace(LearnerPlayer(open_world(cell), entrant_of(cell), cell.seed, at, cell.confidence))
-        needed.append(cell.horizon / paces[kind])
-    return max(sum(needed) / workers, *needed)
-
-
-def pace(player: LearnerPlayer) -> float:
-    """Play for a moment; return the rounds a second, without the slowest tenth: those that compile what they call."""
-    seconds: list[float] = []
-    while not seconds or (len(seconds) < min(player.at[-1], ROUNDS) and sum(seconds) - max(seconds) < SECONDS):
-        start = perf_counter()
-        player.advance(1)
-        seconds.append(perf_counter() - start)
-    quick = sorted(seconds)[: ceil(0.9 * len(seconds))]
-    return len(quick) / sum(quick)
+    out.print(f"beside them the best policy in hindsight, {len(study.comparators)} times")
 
 
 def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:

@@ -1,4 +1,4 @@
 """From a name in a config to the class behind it, whether built in, installed or beside the config.
 
-Read registry, interfaces, injection, local_classes.
+Read registry, injection, local_classes.
 """

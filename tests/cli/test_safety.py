@@ -36,7 +36,7 @@ def everything(path):
     return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
 
 
-NAMES = ["..", ".", ".git", "...", "-x", "NUL", "com1.txt", "a.", "x" * 101, "../x", "/x", "a/b", "a\\b", ""]
+NAMES = ["..", ".", ".git", "...", "-x", "a.", "x" * 101, "../x", "/x", "a/b", "a\\b", ""]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,6 +1,5 @@
 """A resolved config as values: the settings measured, the lists that a study multiplies, how the study is run."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -40,11 +39,8 @@ def _distinct(values: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _folder_name(name: str) -> str:
-    """Return a name that can be that of a folder in runs/, on every system: no '..', none that a device has."""
     if not (name[0].isalnum() or name[0] == "_") or name.endswith("."):
         raise ValueError("a run's folder is called so: begin with a letter, a digit or _, and do not end with a dot")
-    if re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name, re.IGNORECASE):
-        raise ValueError("a run's folder is called so, and Windows keeps this name for a device")
     return name
 
 

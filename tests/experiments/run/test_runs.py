@@ -9,7 +9,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import milpcb
-from milpcb.commands.run import pace
 from milpcb.errors import InputError
 from milpcb.experiments.run import runner
 from milpcb.experiments.study.config import read_config
@@ -231,27 +230,6 @@ def test_a_run_that_fails_leaves_nothing_of_the_config_before(tiny, copied, play
     assert written() == {"best_policy_seed0.txt"}
     play_into(tiny, path)
     assert written() == whole
-
-
-class Clocked:
-    """A player whose rounds take a millisecond, but for one that compiles for ten seconds."""
-
-    def __init__(self, compiles):
-        self.at, self.tally = [1000], SimpleNamespace(round=0)
-        self.compiles, self.now = compiles, 0.0
-
-    def advance(self, rounds):
-        """Play, and let time pass."""
-        self.tally.round += rounds
-        self.now += 10.0 if self.tally.round == self.compiles else 0.001
-
-
-@pytest.mark.parametrize("compiles", [1, 7, 2000])
-def test_rounds_that_compile_do_not_count_for_the_estimate_of_a_dry_run(compiles, monkeypatch):
-    """Whichever round it is; one that never comes changes nothing."""
-    player = Clocked(compiles)
-    monkeypatch.setattr("milpcb.commands.run.perf_counter", lambda: player.now)
-    assert pace(player) == pytest.approx(1000)
 
 
 def test_progress_counts_the_rounds_of_this_run():
