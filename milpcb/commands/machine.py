@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import redirect_stderr
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,21 +45,9 @@ def versions() -> str:
     from milpcb.solvers import describe_all
 
     solvers = [f"{info.name} {info.version}".strip() for info in describe_all() if not info.missing]
-    packages = [f"{package} {_version(package)}" for package in PACKAGES]
-    return "\n".join(
-        (
-            f"milpcb, version {_version('milpcb')}",
-            f"Python {platform.python_version()}, {', '.join(packages)}",
-            f"solvers: {', '.join(solvers)}",
-        )
-    )
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "(not installed)"
+    packages = [f"{package} {version(package)}" for package in PACKAGES]
+    lines = f"milpcb, version {version('milpcb')}", f"Python {platform.python_version()}, {', '.join(packages)}"
+    return "\n".join([*lines, f"solvers: {', '.join(solvers)}"])
 
 
 # ------------------------------------------------------------------- machine code

@@ -24,7 +24,6 @@ from milpcb.experiments.results.records import CONFIG, read_index, read_record
 from milpcb.experiments.study.cells import BEST, NO_ORACLE, Kind
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
-POLICIES = 1_000_000  # bytes of drawings of policies; those that come after are shown as rules alone
 PIXELS = 96  # CSS pixels per inch
 ROWS = 24  # learners of all panels together that are shown beside their curves
 FIRST, FOLDED = ("finals", "regret"), ("times",)  # figures of the first screen, and those that are folded away
@@ -189,15 +188,10 @@ def _source(content: bytes, kind: str) -> str:
 
 
 def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, Any]]:
-    left = POLICIES
     for policy in policies:
-        left -= len(policy.svg)
-        yield {
-            "heading": policy.heading,
-            "rules": policy.rules,
-            "source": _source(adaptive(policy.svg.encode()), "svg+xml") if policy.svg and left >= 0 else "",
-            "width": _natural_width(policy.svg),
-        }
+        source = _source(adaptive(policy.svg.encode()), "svg+xml") if policy.svg else ""
+        width = _natural_width(policy.svg)
+        yield {"heading": policy.heading, "rules": policy.rules, "source": source, "width": width}
 
 
 def _natural_width(svg: str) -> int:

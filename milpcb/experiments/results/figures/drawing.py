@@ -1,7 +1,6 @@
 """Common parts of all figures: titles, names that fit, grids of panels, axes, and the bytes of a picture."""
 
 import io
-import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -179,7 +178,7 @@ def render(
         for suffix in formats:
             buffer = io.BytesIO()
             figure.savefig(buffer, format=suffix, dpi=dpi, metadata=_metadata(suffix, caption))
-            pictures[suffix] = _PLACES.sub(_rounded, buffer.getvalue()) if suffix == "svg" else buffer.getvalue()
+            pictures[suffix] = buffer.getvalue()
     return pictures
 
 
@@ -189,14 +188,6 @@ def _metadata(suffix: str, caption: str) -> dict[str, Any]:
         return {"CreationDate": None, **({"Subject": caption} if caption else {})}
     date: dict[str, Any] = {"Date": None} if suffix == "svg" else {}
     return {**date, **({"Description": caption} if caption else {})}
-
-
-_PLACES = re.compile(rb' (?:d|x|y)="[^"]*"')  # where an SVG has the places of lines and marks
-_DIGITS = re.compile(rb"\d+\.\d{3,}")
-
-
-def _rounded(places: re.Match[bytes]) -> bytes:
-    return _DIGITS.sub(lambda number: b"%.2f" % float(number[0]), places[0])
 
 
 def _short(x: float, _position: int) -> str:  # as an axis has it: 20 000, 250, 0.05

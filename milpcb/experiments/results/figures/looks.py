@@ -21,19 +21,7 @@ PLACES = (
 )
 
 # Titles of registered names that are no words.
-DISPLAYED = {
-    "bistro_plus": "BISTRO+",
-    "epoch_greedy": "Epoch-Greedy",
-    "epsilon_greedy": "epsilon-greedy",
-    "exp4": "Exp4",
-    "exp4p": "Exp4.P",
-    "explore_then_commit": "explore-then-commit",
-    "ftpl": "Contextual-FTPL",
-    "hedge": "Hedge",
-    "ilovetoconbandits": "ILOVETOCONBANDITS",
-    "policy_elimination": "PolicyElimination",
-    "randomized_ucb": "RandomizedUCB",
-}
+DISPLAYED = {"bistro_plus": "BISTRO+", "exp4": "Exp4", "exp4p": "Exp4.P", "ftpl": "Contextual-FTPL", "hedge": "Hedge"}
 
 
 @dataclass(frozen=True)

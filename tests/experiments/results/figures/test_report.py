@@ -222,16 +222,6 @@ def test_names_cannot_break_out(make_frame):
 
 
 @pytest.mark.usefixtures("sketches")
-def test_drawings_of_policies_do_not_swell_the_page(few):
-    """Where best policies or leaders are many and large, the later ones are told by their rules alone."""
-    many = [DrawnPolicy(f"learner {i}", f"play {i}.", SVG + " " * 300_000) for i in range(9)]
-    text = report_page(few, CONFIG, many, many)
-    assert len(text) < 4e6
-    assert all(text.count(f"play {i}.") == 2 for i in range(9))
-    assert text.count("Drawing of the best policy") == text.count("Drawing of the leader") == 3
-
-
-@pytest.mark.usefixtures("sketches")
 def test_leaders_are_shown_with_their_rules(few, text):
     """Each has its heading and rules; without leaders there is no such section."""
     leaders = [DrawnPolicy(f"learner {i}", f"play {i}") for i in range(24)]
