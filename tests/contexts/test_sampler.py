@@ -1,6 +1,5 @@
 """A sampler: fresh contexts every round, merged by the cuts of the class."""
 
-import json
 from collections import Counter
 
 import numpy as np
@@ -70,17 +69,6 @@ def fresh() -> tuple[BistroPlus, GrowingOracle]:
     """Return a learner and its oracle as they are at the start of a run."""
     oracle = GrowingOracle(FINE, [[0.0, 0.0]])
     return BistroPlus(oracle, Sampler(far), horizon=600, seed=1, scale=8.0), oracle
-
-
-def test_a_learner_that_has_seen_nothing_is_restored() -> None:
-    """An oracle that begins without contexts has none before the first round."""
-
-    def new() -> BistroPlus:
-        return BistroPlus(GrowingOracle(TREES), Sampler(draw), horizon=20, seed=1)
-
-    saved, again = json.loads(json.dumps(new().state())), new()
-    again.restore(saved)
-    assert again.state() == saved
 
 
 def test_an_oracle_with_other_contexts_is_not_restored_into() -> None:
