@@ -12,10 +12,9 @@ from milpcb.relaxations import game as rounds
 from milpcb.relaxations.coordinate import Signed
 from milpcb.relaxations.paper import Half, Paper
 from milpcb.theory.exact import ExactRun, Leftover, Player, Variant
-from milpcb.theory.games import POINT, SKEWED, UNIFORM, Game, quick_games
+from milpcb.theory.games import UNIFORM, Game, quick_games
 from milpcb.theory.mutants import ALSO_ADMISSIBLE, MUTANTS
-from milpcb.theory.verdicts import Slacks, judge, judge_run, sequences, slacks, variants, violations, worst_plan
-from tests.theory.brute import Brute, SignedBrute
+from milpcb.theory.verdicts import Slacks, judge, judge_run, slacks, variants, violations, worst_plan
 
 F = Fraction
 ONE, CONSTANTS = ((0, 0),), ((0, 0), (1, 1))
@@ -167,40 +166,6 @@ def test_a_run_draws_and_states_what_was_verified() -> None:
     for wrong, named in ((_HalfTheSigns(), "drawn noise"), (_NoNoiseStated(), "guarantee")):
         (line,) = judge_run(Variant("wrong", wrong), quick_games()[:6]).violations
         assert line.startswith(named)
-
-
-# --------------------------------------------------------------------------- brute force, from the definitions
-
-
-BRUTES = {
-    "paper": lambda labelings, law: Brute(labelings, law, 5, F(2), F(2, 5)),
-    "half": lambda labelings, law: Brute(labelings, law, 5, F(1, 2), F(4, 5)),
-    "signed": lambda labelings, law: SignedBrute(labelings, law, 5),
-}
-PAST = {  # as hits, and as the totals of the three policies, in units of L
-    "paper": (((0, 0, F(1)), (1, 0, F(1, 3))), (F(4, 3), F(1), F(1, 3))),
-    "signed": (((0, 0, F(1, 2)), (1, 0, F(-1, 6))), (F(1, 3), F(1, 2), F(-1, 6))),
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "estimator"), [("paper", "bernoulli"), *product(("half", "signed"), ("bernoulli", "ips"))]
-)
-def test_against_brute_force(name: str, estimator: str) -> None:
-    """Rel, condition (1), the worst regret of one round and of two are what enumerating everything random gives."""
-    labelings, variant = ((0, 0), (0, 1), (1, 0)), Variant(name, registry.load("relaxation", name)(), estimator)
-    run, brute = run_of(variant, labelings, 5, SKEWED), BRUTES[name](labelings, SKEWED)
-    hits, totals = PAST.get(name, PAST["paper"])
-    price, units = run.player.price, 5 / run.player.unit
-    for past, base in (((), (0, 0, 0)), (hits, tuple(units * total for total in totals))):
-        assert run.rel(base, 2) == brute.rel(past, 2, price)
-        assert run.condition(base, 1) == brute.condition(past, 1, price, estimator)
-    vectors = list(product((0, 1), repeat=2))
-    assert sequences(run, 1)[1] == max(brute.regret([plan], estimator) for plan in product(vectors, repeat=2))
-    at_a_point = BRUTES[name](CONSTANTS, (F(1),))
-    plans = product([[costs] for costs in vectors], repeat=2)
-    _, found = sequences(run_of(variant, CONSTANTS, 5, POINT), 2)
-    assert found == max(at_a_point.regret(plan, estimator) for plan in plans)
 
 
 def test_worst_plan_is_the_maximum_over_all_plans() -> None:

@@ -110,10 +110,7 @@ def test_the_guard_changes_where_it_should() -> None:
 
 
 def test_the_chances_come_near_to_what_is_allowed() -> None:
-    """Not by a factor is a price too high: of a chance of 0.27 nine tenths are used, of 0.3 and 0.1 as much nearly.
-
-    Of fair coins, four rounds, the first two are alike with the chance 1/2, and a policy in turn may be wrong then.
-    """
+    """Not by a factor is a price too high: of a chance of 0.27 nine tenths are used, of 0.3 and 0.1 as much nearly."""
     fair = next(judged for judged in CONFIDENT if judged.name == "half noise")
     assert chances(fair, GAME, Statement(0.95, 0.27))[0] == Fraction(1, 4)
     assert Statement(0.95, 0.3).allowed == 1 - Fraction(0.7) != Fraction(3, 10)

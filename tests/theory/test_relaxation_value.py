@@ -4,7 +4,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from milpcb import Empirical, FinitePool, Sampler, Transductive, open_oracle
 from milpcb.environments.planted import Planted
@@ -15,7 +14,6 @@ from milpcb.plugins import registry
 from milpcb.protocols import ContextModel
 from milpcb.relaxations.paper import Paper
 from milpcb.relaxations.value import RelaxationValue, Setting, estimate, relaxation_value
-from milpcb.types import Ints
 from policies import DecisionTrees, FiniteClass
 from tests.contexts.laws import has_law
 
@@ -79,30 +77,6 @@ def test_the_law_at_each_scale_is_that_of_fresh_noise(noise: str) -> None:
     for k, scale in enumerate(scales):
         seen = Counter(tuple(draw[k].ravel().tolist()) for draw in draws)
         assert has_law(seen, futures(setting, float(scale), [WEIGHTS] * 2))
-
-
-class Counting(Paper):
-    """A relaxation whose noise is the number of kept rounds itself."""
-
-    def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
-        """Return the counts, for every action."""
-        del rng
-        return np.tile(counts[:, None], n_actions)
-
-
-def test_a_larger_scale_keeps_some_of_the_rounds_of_a_smaller_one() -> None:
-    """Never a round more, each kept again with the ratio of the rates, and the noise of the dropped ones is gone."""
-    plain = tiny(horizon=6)
-    setting, scales = Setting(Counting(), plain.oracle, plain.pool, 6), np.array([2.5, 4.0, 10.0])
-    rng = np.random.default_rng(1)
-    kept = np.array([list(setting.noise(scales, rng))[::-1] for _ in range(4000)])[..., 0]  # (n, G, m)
-    assert (np.diff(kept, axis=1) <= 0).all()
-    rounds = kept.sum(axis=2)
-    for before, after, ratio in ((0, 1, 2.5 / 4), (1, 2, 4 / 10)):
-        for n in range(2, 6):
-            left = rounds[rounds[:, before] == n, after].tolist()
-            if len(left) > 200:
-                assert has_law(Counter(left), dict(enumerate(binom.pmf(range(n + 1), n, ratio))), least=5)
 
 
 def test_bistro_has_the_same_noise_at_every_scale() -> None:
@@ -169,17 +143,6 @@ def test_the_closed_form_bounds_the_value_at_every_scale(noise: str) -> None:
     assert found.scales[-1] > 3.5 * best
     assert (np.diff(found.scales) > 0).all()
     assert (found.mean - found.half_width < found.closed_form).all()
-
-
-def test_precise_enough_is_enough() -> None:
-    """The grid stops once the least mean is known to a hundredth; the best L still gets all its draws."""
-    ticks: list[int] = []
-    oracle, pool = trees(3)
-    found = relaxation_value(Paper(), oracle, pool, 10**5, np.random.default_rng(0), draws=400, tick=ticks.append)
-    assert 10 < found.draws < 400
-    assert found.draws % 10 == 0
-    assert found.half_width[found.mean.argmin()] < 0.01 * found.mean.min()
-    assert ticks == [*range(1, found.draws + 1), *range(401, 801)]
 
 
 def test_an_unknown_law_is_one_clear_line() -> None:

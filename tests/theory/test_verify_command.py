@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from milpcb.commands import console
 from milpcb.commands.verify import RUN_COLUMNS
 from milpcb.commands.verify import verify as command
-from milpcb.errors import MilpcbError, UnknownNameError
+from milpcb.errors import MilpcbError
 from milpcb.theory import games
 from tests.inside import find_plug_ins_again
 
@@ -100,18 +100,3 @@ def test_relaxations_of_other_packages_are_verified(verify: Verify) -> None:
     assert bad.stdout.count("REJECT") == 3
     assert isinstance(bad.exception, MilpcbError)
     assert str(bad.exception).startswith("3 of the variants above should pass and do not; 'thin': game is -1/3 for ")
-
-
-def test_unknown_relaxation(verify: Verify) -> None:
-    """A misspelt name is one line with the nearest name."""
-    done = verify("--noise", "hlaf")
-    assert done.stdout == ""
-    assert isinstance(done.exception, UnknownNameError)
-    assert str(done.exception) == "unknown relaxation 'hlaf'; did you mean 'half'?"
-
-
-def test_help_says_what_each_column_means(verify: Verify) -> None:
-    """Every column has its own lines in the help."""
-    lines = verify("--help").stdout.splitlines()
-    for column in ("game  ", "(1)  ", "(2)  ", "bias  ", "reg  ", "stated", "drawn"):
-        assert any(line.strip().startswith(column) for line in lines), column

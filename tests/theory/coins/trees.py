@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -131,14 +131,6 @@ class _Grower:
     def _back(self, state: str) -> Learner:
         self._learner.restore(json.loads(state))
         return self._learner
-
-
-def means(root: Node, rows: Sequence[int], costs: Ints, labelings: Ints) -> Iterator[Means]:
-    """Yield the means after each round of the costs (T, K), for the policies (N, m) that regret compares with."""
-    level, totals = {root: 1.0}, np.zeros(len(labelings))
-    for row, shown in zip(rows, costs, strict=True):
-        level, totals = _next(level, shown), totals + shown[labelings[:, row]]
-        yield _means(level, totals)
 
 
 def least_slacks(root: Node, rows: Sequence[int], labelings: Ints) -> Floats:
