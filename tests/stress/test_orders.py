@@ -1,8 +1,8 @@
 """Orders of actions: whichever order each table has them in, the answer is that of one order, by name.
 
-Each set draws names of actions (strings, numbers, booleans), a log with two outcomes, and an order for each table. Six
-questions are asked with these orders, and again with all tables in one: the limit of ``no_worse_than``, ``fit_scores``,
-``LowerEnds``, ``problem``, ``evaluate(reference=)``, and the replay of a log.
+Each set draws names of actions (strings, numbers, booleans), a log with two outcomes, and an order for each table. Four
+questions are asked with these orders, and again with all tables in one: the limit of ``no_worse_than``, ``LowerEnds``,
+``evaluate(reference=)``, and the replay of a log.
 """
 
 from __future__ import annotations
@@ -86,29 +86,12 @@ def limited(drawn: Drawn, orders: Callable[[int], list[Any]]) -> Any:
     return [*map(action_name, tree.predict(drawn.X).tolist())]
 
 
-def scored(drawn: Drawn, orders: Callable[[int], list[Any]]) -> Any:
-    """Return what is played under the same limit by scores that are there already."""
-    rule = no_worse_than(None, outcome=drawn.scores(orders(1), 1), margin=0.2, draws=20)
-    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[rule], objective="guaranteed")
-    return tree.fit_scores(drawn.X, drawn.scores(orders(2))).predict(drawn.X).tolist()
-
-
 def ends(drawn: Drawn, orders: Callable[[int], list[Any]]) -> Any:
     """Return the lower end of each constant over the best one."""
     policies, found = drawn.trees(orders(1)), drawn.scores(orders(2))
     reference = best_reference(drawn.scores(orders(3)))
     labels = [np.full(ROWS, orders(1).index(name)) for name in drawn.names]
     return LowerEnds(policies, drawn.X, found, reference).of(labels, level=0.9, draws=20)
-
-
-def searched(drawn: Drawn, orders: Callable[[int], list[Any]]) -> Any:
-    """Return what the rows of a limit weigh, action by action, as an estimator's problem has it."""
-    rule = no_worse_than(action_name(drawn.names[0]), outcome=drawn.scores(orders(1), 1), margin=1.0, draws=20)
-    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[rule]).fit_scores(
-        drawn.X, drawn.scores(orders(2))
-    )
-    weights = np.asarray(tree.problem(drawn.X).constraints[0].weights)
-    return [weights[:, tree.actions_.tolist().index(action_name(name))] for name in drawn.names]
 
 
 def gained(drawn: Drawn, orders: Callable[[int], list[Any]]) -> Any:
@@ -136,13 +119,13 @@ def replayed(drawn: Drawn, orders: Callable[[int], list[Any]]) -> Any:
     return found
 
 
-QUESTIONS = (limited, scored, ends, searched, gained, replayed)
+QUESTIONS = (limited, ends, gained, replayed)
 
 
 @pytest.mark.cases(8)
 @pytest.mark.filterwarnings("ignore")  # of the logs, which are small
 def test_answers_do_not_depend_on_the_orders_of_tables(numbers: range) -> None:
-    """Strings, numbers and booleans as names, six questions each."""
+    """Strings, numbers and booleans as names, four questions each."""
     found = []
     for seed in numbers:
         drawn = Drawn.of(seed)
