@@ -90,7 +90,6 @@ SLOW = {
     "tests/test_service_restart.py::test_estimates_stay_right_on_average_when_lost_decisions_are_learnt": "many plays",
     "tests/test_gate.py::test_machine_code_does_not_move_into_the_current_folder": "processes of their own",
     "tests/learners/test_kept_minimiser.py::test_every_exact_oracle_leads_to_the_same_leaders": "every kind of oracle",
-    "tests/learners/test_fixed_share.py::test_it_follows_a_change_that_exp4_is_slow_to_follow": "many plays",
     "tests/learners/test_adaptive_ftpl.py::test_regret_is_within_bound_and_guarantee": "many plays",
     "tests/learners/test_policy_elimination.py::test_survivors_and_constraint_follow_the_definition": "many plays",
     "tests/learners/test_bistro_plus.py::test_regret_stays_below_the_guarantee": "many plays",

@@ -119,20 +119,6 @@ def test_what_cannot_be_is_refused():
     assert learner.predict([0, 0], ["l", "r"])[1] == 0.5  # no refusal ended the game
 
 
-@pytest.mark.parametrize(
-    ("reward", "message"),
-    [(1.5, "reward must be in the range 0 to 1 .*reward_range="), ("much", "reward must be a number, got 'much'")],
-)
-def test_a_reward_that_is_no_cost_is_refused_in_one_line(reward, message):
-    """It names the range, and how another is given; what was played can still be learnt."""
-    learner = CobaLearner(TREES, "uniform")
-    action, _ = learner.predict([0, 0], ["l", "r"])
-    with pytest.raises(InputError, match=message):
-        learner.learn([0, 0], action, reward, 0.5)
-    learner.learn([0, 0], action, 0.25, 0.5)
-    assert learner.bandit.certificate() == 0.75
-
-
 @pytest.mark.filterwarnings("default")  # those of coba are its own
 @pytest.mark.parametrize("size", [1, 3])
 def test_wide_rewards_are_played_as_those_of_the_range(size):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import FinitePool, testing
+from milpcb import FinitePool
 from milpcb.errors import InputError, OracleInexact
-from milpcb.learners import Exp4, Hedge, Learner, Uniform
+from milpcb.learners import Hedge, Learner, Uniform
 from milpcb.plugins import injection, registry
 from milpcb.types import Answer, Floats, Stop
 from tests.learners.rounds import listed
@@ -82,18 +82,6 @@ def test_rounding_is_no_mistake(q: list[float]) -> None:
 
 
 # ------------------------------------------------------------------- rounds are in order
-
-
-def test_act_and_learn_alternate() -> None:
-    """Learning before acting, acting twice and learning twice are refused; nothing is learnt, and the round goes on."""
-    learner = Given(Q)
-    refused(lambda: learner.learn(0, 1, 0.5, 0.75), "round 1 of Given has not begun")
-    learner.act(0)
-    refused(lambda: learner.act(0), "round 1 of Given is not over: call learn(")
-    learner.learn(0, 1, 0.5, 0.75)
-    refused(lambda: learner.learn(0, 1, 0.5, 0.75), "round 2 of Given has not begun")
-    assert learner.log == [(0, 1, 0.5, 0.75)]
-    assert learner.played == 1
 
 
 # More of them are tried on every learner by milpcb.testing.
@@ -194,37 +182,7 @@ def test_every_learner_is_given_horizon_and_seed(name: str) -> None:
     assert {asked[each].kind for each in ("horizon", "seed")} == {inspect.Parameter.KEYWORD_ONLY}
 
 
-def test_the_battery_asks_for_the_constructor_of_the_base_class() -> None:
-    """Whose checks need what it makes."""
-
-    class Alone(Given):
-        def __init__(self) -> None:
-            self.q = Q
-
-    with pytest.raises(AssertionError, match=r"call super\(\)\.__init__"):
-        testing.run_all("learner", Alone)
-
-
-def test_a_learner_says_what_it_is() -> None:
-    """Its class, its actions, and the rounds that it has played."""
-    learner = Uniform(n_actions=3, horizon=5, seed=2)
-    assert repr(learner) == "<Uniform: 3 actions, 0 of 5 rounds played>"
-    assert repr(Uniform(2)) == "<Uniform: 2 actions, 0 rounds played>"
-
-
 # ------------------------------------------------------------------- the best policy so far
-
-
-def test_the_best_policy_so_far() -> None:
-    """It has the least estimated total, asked of the learner's own oracle in one line, whatever learner has one."""
-    learner = Exp4(ORACLE, horizon=50)
-    for t in range(50):
-        q = learner.act(t % 4)
-        action = int(np.random.default_rng(t).choice(3, p=q))
-        learner.learn(t % 4, action, 0.1 if action == LABELINGS[2][t % 4] else 0.9, float(q[action]))
-    totals = learner.ledger.totals(4, 3)
-    least = LABELINGS[totals[np.arange(4), LABELINGS].sum(axis=1).argmin()]
-    assert learner.policy().predict(CONTEXTS).tolist() == least.tolist() == LABELINGS[2].tolist()
 
 
 def test_a_learner_without_an_oracle_is_handed_one() -> None:

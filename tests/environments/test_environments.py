@@ -75,10 +75,7 @@ def test_last_round_of_any_horizon(horizon):
 
 
 def test_rows_and_costs_are_drawn_independently_with_their_chances():
-    """Chi-square and means with a fixed seed: rows alone and in pairs, costs by action, and costs of two actions.
-
-    The planted action costs 1 in 30 % of the rounds, each other action in 60 % (standard error 0.4 %).
-    """
+    """Chi-square and means with a fixed seed: rows alone and in pairs, costs by action, and costs of two actions."""
     stream = opened(Planted(n_contexts=4), 40_000)
     rows, costs = transcript(stream, np.arange(40_000))
     assert stats.chisquare(np.bincount(rows, minlength=4)).pvalue > 1e-3

@@ -151,33 +151,6 @@ def test_copies_never_draw_as_the_run_does():
     assert min(seeds) >= 2**32
 
 
-class Held:
-    """A cache in memory."""
-
-    def __init__(self, data=None):
-        self.data, self.saved = data, 0
-
-    def load(self):
-        """Return what is held."""
-        return self.data
-
-    def save(self, data):
-        """Hold data."""
-        self.data, self.saved = list(data), self.saved + 1
-
-
-def test_costs_are_kept_when_all_are_computed(monkeypatch):
-    """Not before; after that the copies are never asked again."""
-    environment, cache = Mirror("epsilon_greedy", **SMALL), Held()
-    environment.open(TREES, 100, 3, cache=cache).costs(98)
-    assert cache.data is None
-    _, first = costly(environment, 100, cache=cache)
-    assert (cache.data, cache.saved) == (first.tolist(), 1)
-    monkeypatch.setattr(mirror, "costly_actions", lambda *_: iter(()))
-    assert (costly(environment, 100, cache=cache)[1] == first).all()
-    assert cache.saved == 1
-
-
 @pytest.mark.usefixtures("own")
 def test_a_play_that_fails_begins_anew():
     """The same mistake comes out again, not that of a play that was left in the middle of a round."""

@@ -107,10 +107,7 @@ def test_the_guarantee_is_the_constant_of_the_proof() -> None:
 
 
 def test_the_guarantee_allows_for_four_standard_errors_of_the_spread() -> None:
-    """Of the mean of two independent estimates: 0.03 and 0.04 add what a mean larger by 4 * 0.05 / 2 does.
-
-    It is infinite without a horizon, 0 for one policy.
-    """
+    """Of the mean of two independent estimates: 0.03 and 0.04 add what a mean larger by 4 * 0.05 / 2 does."""
     assert adaptive().guarantee() == np.inf
     assert adaptive([[1, 0]], horizon=10).guarantee() == 0.0
     unsure, larger = adaptive(horizon=5000), adaptive(horizon=5000)
@@ -175,19 +172,6 @@ def test_minimisers_do_what_profiles_do(kind: str, queries: str) -> None:
     assert play_planted(first, 60, 0)[0] == play_planted(other, 60, 0)[0]
     assert first.bound() == pytest.approx(other.bound(), abs=1e-6)
     assert first.certificate() == pytest.approx(other.certificate(), abs=1e-6)
-
-
-@pytest.mark.parametrize("epsilon", ["adaptive", 0.5])
-@pytest.mark.parametrize(("queries", "profiles"), [("profile", 1), ("argmin", 0)])
-def test_the_oracle_is_asked_what_queries_names(
-    epsilon: Any, queries: str, profiles: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A profile is one question of its kind, and "argmin" never asks for one."""
-    learner, asked = adaptive(epsilon=epsilon, queries=queries, horizon=100), []
-    profile = learner.oracle.profile
-    monkeypatch.setattr(learner.oracle, "profile", lambda *given: asked.append(given) or profile(*given))
-    learner.act(0)
-    assert len(asked) == profiles
 
 
 def test_a_class_of_one_policy_is_played() -> None:

@@ -70,10 +70,7 @@ def lost(learner: BistroPlus, profile: Floats, q_star: Floats) -> float:
 @pytest.mark.parametrize("queries", ["all", "argmin"])
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, 3.0])
 def test_the_oracle_error_covers_what_was_lost(alpha: float, queries: Any, noise: str) -> None:
-    """In every round the true excess is at most what the oracle error grew by, which is at most min(1, alpha / L).
-
-    A minimiser of signed noise may have broken a tie unevenly, and counts by its gap: what it loses is in the mean.
-    """
+    """In every round the true excess is at most what the oracle error grew by, which is at most min(1, alpha / L)."""
     oracle, rng = Sloppy(alpha), np.random.default_rng(1)
     learner, pairs = learner_on(oracle, noise=noise, queries=queries), []
     for _ in range(200):

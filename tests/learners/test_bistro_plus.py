@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milpcb import Empirical, FinitePool, LabelConstraint, Transductive, open_oracle
+from milpcb import Empirical, FinitePool, Transductive, open_oracle
 from milpcb.learners import BistroPlus
 from milpcb.protocols import PolicyClass
 from milpcb.relaxations.game import phi_from_psi, psi_from_profile
@@ -76,12 +76,6 @@ def test_the_plain_estimator_adds_the_mean_of_the_other(noise: str) -> None:
     assert learner.state()["estimate_rng"] == before
 
 
-def test_estimates_below_zero_lower_what_a_policy_seems_to_cost() -> None:
-    """Hits that are taken off are part of the estimates, with their sign."""
-    learner = with_past(learner_on(LISTED, noise="signed"), (slice(None), 2), -1)
-    assert learner.oracle.minimise(past(learner)).policy.predict(CONTEXTS).tolist() == [2, 2, 2, 2, 2]
-
-
 # --------------------------------------------------------------------------- routes and solvers
 
 
@@ -109,22 +103,6 @@ def test_one_minimiser_is_the_same_for_every_kind_of_oracle() -> None:
             for oracle in ({"kind": "milp"}, {"kind": "search"}, {"kind": "enumeration"}, {"solver": "scipy"})
         }
         assert len(plays) == 1
-
-
-@pytest.mark.parametrize("queries", ["profile", "argmin"])
-def test_side_constraints_change_nothing_of_this(queries: Any) -> None:
-    """With a budget on an action, which some context may then never see, programs and lists play alike."""
-    weights = np.zeros((5, 3))
-    weights[:, 2], weights[4, 1] = 1.0, 2.0
-    rule = [LabelConstraint(weights, 1.0)]  # action 2 once at most; action 1 never on the last context
-
-    def played(**options: Any) -> bytes:
-        oracle = {"kind": options.pop("kind", "milp"), "constraints": rule}
-        return transcript(learner_on(TREES, 200, oracle, noise="signed", scale=6.0, **options), 40)
-
-    plays = {played(kind=kind, queries=queries) for kind in ("milp", "enumeration")}
-    assert len(plays) == 1
-    assert (played() in plays) == (queries == "profile")
 
 
 def test_a_future_is_of_the_rounds_to_come(monkeypatch: pytest.MonkeyPatch) -> None:

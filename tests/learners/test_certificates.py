@@ -95,14 +95,6 @@ def test_bounds_with_confidence_need_optimistic_estimates() -> None:
         assert np.isnan(learner.bound(0.95))
 
 
-def test_optimism_pays_for_itself_in_the_guarantee() -> None:
-    """The cost that optimistic estimates leave out is added to the guarantee, of every rate."""
-    for rate in ("certified", "fixed", "anytime", "adaptive", 0.1):
-        plain = Exp4(listed(LABELINGS), horizon=1000, rate=rate)
-        learner = Exp4(listed(LABELINGS), horizon=1000, rate=rate, estimates="optimistic")
-        assert plain.guarantee() < learner.guarantee() < np.inf
-
-
 def test_contexts_that_arrive() -> None:
     """A class whose size is known beforehand is certified as if all contexts were known."""
     cuts = [[0.5], [0.5]]

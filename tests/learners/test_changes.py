@@ -11,7 +11,7 @@ import pytest
 from milpcb import Bandit, blocks, ledger
 from milpcb.bandit.scale import as_count
 from milpcb.bets import loss, proved
-from milpcb.blocks import Blocks, least_in_turn
+from milpcb.blocks import Blocks
 from milpcb.errors import InputError
 from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Learner, Uniform
 from milpcb.ledger import OWN, Ledger
@@ -67,28 +67,6 @@ def price(horizon: int | None, pieces: int, after: Any, delta: float, stakes: in
     """Return the logarithm of what the union is over, divided by delta."""
     where = comb(4, pieces - 1) if horizon else np.prod([j * (j + 1) for j in after]) / factorial(pieces - 1)
     return pieces * log(len(LABELINGS)) + log(where) + log(pieces * (pieces + 1)) + log(stakes / delta)
-
-
-@pytest.mark.parametrize("toll", [0.0, 1.5, -2.0])
-def test_the_recursion_finds_the_least_of_all_sequences(toll: float) -> None:
-    """Of random tables, with a toll for each change, for every number of policies; each value is asked once."""
-    rng, asked = np.random.default_rng(3), []
-    for n in range(1, 6):
-        costs = rng.random((n, len(LABELINGS)))
-
-        def value(j: int, k: int, costs: Any = costs) -> float:
-            asked.append((len(costs), j, k))
-            return float(costs[j:k].sum(axis=0).min())
-
-        found = least_in_turn(value, n, 4, lambda j: toll * j)
-        assert len(found) == min(4, n)
-        for pieces, best in enumerate(found, 1):
-            every = [
-                (costs[np.arange(n), which].sum() + toll * sum(after), after) for which, after in sequences(pieces, n)
-            ]
-            assert best.total == pytest.approx(min(every)[0])
-            assert any(total == pytest.approx(best.total) and after == best.after for total, after in every)
-    assert len(asked) == len(set(asked)) == sum(n * (n + 1) // 2 for n in range(1, 6))
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milpcb.errors import InputError
-from milpcb.learners import BestInHindsight, Exp4P, Hedge, Uniform
+from milpcb.learners import BestInHindsight, Exp4P, Hedge
 from milpcb.types import Floats
 
 from .rounds import drawn, listed
@@ -25,14 +25,6 @@ def shown(learner: Hedge, row: int, costs: Any) -> Floats:
     learner.learn(row, 0, costs[0], q[0])
     learner.learn_all(row, costs)
     return q
-
-
-def test_uniform_is_uniform_and_promises_nothing() -> None:
-    """Every action has 1/K, there is no guarantee, and a caller cannot change the distribution."""
-    learner = Uniform(4)
-    drawn(learner, 0)[:] = 9
-    assert drawn(learner, 0).tolist() == [0.25] * 4
-    assert learner.guarantee() == np.inf
 
 
 def test_hedge_weights_follow_the_definition() -> None:
@@ -59,17 +51,6 @@ def test_hedge_keeps_its_guarantee_on_flipping_costs(seed: int) -> None:
         totals += costs[LABELINGS[:, row]]
     assert suffered - totals.min() <= learner.guarantee()
     assert learner.guarantee() == pytest.approx(np.sqrt(T * np.log(4) / 2))
-
-
-def test_hedge_refuses_costs_outside_the_unit_interval() -> None:
-    """One bad cost among those shown is refused, with its round and action, and nothing is learnt."""
-    learner = hedge(10)
-    shown(learner, 0, np.array([0.0, 1.0, 0.0]))
-    learner.learn(0, 0, 0.0, learner.act(0)[0])
-    before = learner.state()
-    with pytest.raises(InputError, match="the cost of action 1 in round 2 is nan"):
-        learner.learn_all(0, np.array([0.0, np.nan, 0.0]))
-    assert learner.state() == before
 
 
 # ------------------------------------------------------------------- Exp4.P

@@ -77,10 +77,7 @@ def test_the_learner_inside_learns_only_rounds_in_which_it_was_followed() -> Non
 
 @pytest.mark.parametrize("mu", [0.3, 0.5])
 def test_estimates_of_mixed_rounds_are_right_on_average(mu: float) -> None:
-    """Over actions and coins: the mean of e 1[y = a] is the cost of a, for each action.
-
-    Whether the learner inside was followed changes with the coin at its part of the chance of the action.
-    """
+    """Over actions and coins: the mean of e 1[y = a] is the cost of a, for each action."""
     costs, means, followed = np.array([0.3, 1.0, 0.6]), np.zeros(3), set()
     inside = np.bincount(LABELINGS[:, 0]) / len(LABELINGS)
     for action in range(3):

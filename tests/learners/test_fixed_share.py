@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from milpcb import Bandit, open_oracle
+from milpcb import open_oracle
 from milpcb.learners import FixedShare
 from milpcb.learners.fixed_share import Alarm
 from policies import DecisionTrees
@@ -178,23 +178,6 @@ def test_late_rounds_keep_the_bound_above_the_certificates() -> None:
             waiting.clear()
             stated = learner.changes(most=3).certificates
             assert all(learner.bound(changes=c) >= value for c, value in enumerate(stated))
-
-
-def test_it_follows_a_change_that_exp4_is_slow_to_follow() -> None:
-    """In a service, after two thousand rounds of another rule."""
-    paid = {}
-    for name in ("exp4", "fixed_share"):
-        bandit = Bandit(DecisionTrees(2, depth=1, thresholds=CUTS), learner=name, seed=0)
-        costs = []
-        for t in range(3000):
-            context = BITS[t * 7 % 16]
-            decision = bandit.act(context)
-            costs.append(float(decision.action != (context[0] if t < 2000 else 1 - context[0])))
-            bandit.learn(decision, cost=costs[-1])
-        paid[name] = sum(costs[2000:])
-    assert paid["fixed_share"] < 0.75 * paid["exp4"]
-    assert (bandit.policy().predict(BITS) == 1 - BITS[:, 0]).all()
-    assert bandit.act(BITS[3]).why().by == "rule"
 
 
 def test_the_best_policy_is_that_since_the_leading_start() -> None:

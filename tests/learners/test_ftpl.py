@@ -1,7 +1,6 @@
 """Contextual-FTPL: the laws that its proof names, in closed form, and the regret that follows from them."""
 
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -55,10 +54,7 @@ def close(frequency: float, probability: float, draws: int = 1500) -> bool:
 
 @pytest.mark.parametrize("lead", [0.0, 0.7, 2.0, -1.5])
 def test_the_law_of_actions_is_that_of_a_difference_of_laplace_variables(lead: float) -> None:
-    """Action 0, whose past costs ``lead`` more, is played when the noise of action 1 exceeds its own by that much.
-
-    An estimate of v leaves at least exp(-eps v) of the chance of its action.
-    """
+    """Action 0, whose past costs ``lead`` more, is played when the noise of action 1 exceeds its own by that much."""
     epsilon = 0.8
     learner = with_past(ftpl(OPPOSITE, epsilon=epsilon), [[lead, 0.0]])
     assert close(frequency(learner, 0, 0), tail(epsilon * lead))
@@ -80,44 +76,7 @@ def test_redraws_have_the_capped_geometric_law(lead: float, cap: int) -> None:
         assert close(counts[j] / games, law[j], games) or counts[j] / games == law[j], (j, counts, law)
 
 
-def test_questions_a_round_are_those_of_the_redraws() -> None:
-    """A costly round asks once to play and min(J, M - 1) times to learn; a round that cost nothing asks once."""
-    learner = ftpl(OPPOSITE, epsilon=1.0, cap=50)
-    oracle, asked, most = learner.oracle, [], 0
-    for _ in range(300):
-        with_past(learner, [[1.0, 0.0]])
-        start = oracle.calls
-        action = int(drawn(learner, 0).argmax())
-        J = round(learnt(learner, 0, action, 1.0)[action] - (action == 0))
-        asked.append(oracle.calls - start)
-        assert asked[-1] == 1 + min(J, 49)
-        most = max(most, J)
-    assert most > 5
-    start = oracle.calls
-    drawn(learner, 0)
-    learnt(learner, 0, 0, 0.0)
-    assert oracle.calls == start + 1
-
-
 # --------------------------------------------------------------------------- the two ends of eps
-
-
-def test_without_noise_it_follows_the_leader() -> None:
-    """As eps grows, the action is that of the policy with the least past."""
-    rng, table = np.random.default_rng(1), LABELINGS
-    learner = ftpl(LABELINGS, epsilon=1e9)
-    for _ in range(50):
-        past = 10 * rng.random((4, 2))
-        best = table[past[np.arange(4), table].sum(axis=1).argmin()]
-        with_past(learner, past)
-        assert [int(drawn(learner, row).argmax()) for row in range(4)] == best.tolist()
-
-
-def test_with_nothing_but_noise_a_class_of_all_functions_plays_at_random() -> None:
-    """As eps vanishes, the past does not count: each action has probability 1/K."""
-    learner = with_past(ftpl(list(product((0, 1), repeat=3)), epsilon=1e-9), [[0.0, 50.0]] * 3)
-    for row in range(3):
-        assert close(frequency(learner, row, 0), 0.5)
 
 
 # --------------------------------------------------------------------------- where the noise is
@@ -201,10 +160,3 @@ def test_profile_and_minimiser_give_the_same_run_on_every_oracle() -> None:
         runs.append((play_planted(learner, 60, 0)[0], learner.state()))
     assert all(run == runs[0] for run in runs)
     assert len(set(runs[0][0])) == 2
-
-
-def test_a_class_of_one_policy_is_played() -> None:
-    """One policy needs no noise, but has a finite guarantee and is followed."""
-    learner = ftpl([[1, 0]])
-    assert [drawn(learner, row).tolist() for row in (0, 1)] == [[0.0, 1.0], [1.0, 0.0]]
-    assert 0 < learner.guarantee() < np.inf

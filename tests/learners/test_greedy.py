@@ -10,7 +10,6 @@ import pytest
 from milpcb import open_oracle
 from milpcb.errors import OracleInexact
 from milpcb.learners import EpochGreedy, EpsilonGreedy, ExploreThenCommit
-from milpcb.rng import draw_action
 from policies import DecisionTrees
 
 from .rounds import LABELINGS, listed, play
@@ -131,13 +130,6 @@ def test_each_epoch_explores_once_and_is_greedy_while_its_data_answer_for_it() -
     assert {q.max() for *_, q in rounds} == {0.5, 1.0}
 
 
-def test_with_n_equal_to_the_horizon_it_is_uniform_and_asks_nothing() -> None:
-    """All rounds explore; the oracle is never called."""
-    learner = etc(200, rounds=200)
-    assert {tuple(q) for *_, q in play(learner, 200, GOOD, 0)[0]} == {(0.5, 0.5)}
-    assert learner.oracle.calls == 0
-
-
 def test_a_minimiser_that_is_not_proved_is_refused() -> None:
     """Nothing is committed to."""
     contexts = np.random.default_rng(0).random((20, 3))
@@ -175,22 +167,6 @@ def test_estimates_are_unbiased_exactly(make: Callable[..., Any]) -> None:
     assert added == pytest.approx(np.array([[0, 0, 0], costs]), abs=1e-12)
 
 
-def test_kept_totals_lead_to_the_same_play() -> None:
-    """Whole costs: the totals of trees' leaves and the matrix of all costs have the same minimisers, ties included."""
-    contexts = np.random.default_rng(1).integers(2, size=(40, 5)).astype(float)
-    runs = []
-    for kind in ({"kind": "search"}, {"kind": "audited", "audit": 1e-9}):
-        learner = EpochGreedy(open_oracle(DecisionTrees(3), contexts, **kind), horizon=1500)
-        rng, qs = np.random.default_rng(2), []
-        for row in rng.integers(40, size=500).tolist():
-            qs.append(learner.act(row))
-            action = draw_action(qs[-1], rng)
-            cost = float(rng.random() < (0.2 if action == contexts[row, 0] + contexts[row, 3] else 0.7))
-            learner.learn(row, action, cost, float(qs[-1][action]))
-        runs.append(np.array(qs).tobytes())
-    assert runs[0] == runs[1]
-
-
 # --------------------------------------------------------------------------- guarantees and regret
 
 
@@ -216,10 +192,7 @@ def test_epsilon_greedy_s_guarantee_is_the_sum_over_all_rounds(scale: float | No
 
 @pytest.mark.parametrize("T", [1, 2, 10, 11, 400, 5000, 20_000])
 def test_epoch_greedy_s_guarantee_is_twice_the_epochs(T: int) -> None:
-    """The closed form is no less than 2 L(T), epochs counted one by one, and hardly more.
-
-    It is 2 (L + 1) for the L where the sum of 1 / eps_l reaches T, within an epoch, also for large 2 K log N.
-    """
+    """The closed form is no less than 2 L(T), epochs counted one by one, and hardly more."""
     exact = 2 * sum(explores(T, UNIT))
     assert exact <= epochs(T).guarantee() - np.sqrt(T * LOG_SIZE / 2) <= 1.4 * exact + 4
     log_size = 8 * np.log(2)

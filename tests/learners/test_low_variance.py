@@ -6,12 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import open_oracle
 from milpcb.learners import ILoveToConBandits, RandomizedUCB
 from milpcb.learners.low_variance import descend, smooth
 from milpcb.oracles.base import Oracle
 from milpcb.types import Answer, Floats, Ints
-from policies import DecisionTrees
 
 from .rounds import each_round, listed, mass_of, table_of
 
@@ -120,30 +118,6 @@ def test_coordinate_descent_solves_op(seed: int) -> None:
     assert len(masses) - 1 <= 4 * np.log(1 / (K * mu)) / mu
 
 
-@pytest.mark.parametrize("start", [0.5, 5.0])
-def test_warm_start_solves_op_too(start: float) -> None:
-    """From any Q, even one that is far too large, what comes out satisfies (OP)."""
-    log = random_log(np.random.default_rng(2))
-    mu, slope, N = 0.02, 3.0, len(log.labelings)
-    Q = np.full(N, start / N)
-    *_, mass = descend(*log.problem(mu, slope), log.mass(Q), listed(log.labelings, log.K))
-    b, total = slope * log.regrets(), mass[0].sum()
-    earned = np.mean(mass[log.x, log.a] * log.r / log.p)  # sum_pi Q(pi) times the mean reward of pi
-    assert mass.sum(axis=1) == pytest.approx(total)
-    assert total <= 1 + 1e-9
-    assert slope * (total * log.mean_rewards().max() - earned) <= 2 * log.K * (1 + 1e-9)
-    assert (log.variances(smooth(mass, mu)) <= 2 * log.K + b + 1e-8).all()
-
-
-def test_nothing_to_do_at_the_largest_mu() -> None:
-    """At mu = 1/(2K) no policy can have V above 2K: one call, no step."""
-    log = random_log(np.random.default_rng(3))
-    oracle = Recorder(listed(log.labelings, log.K))
-    masses = list(descend(*log.problem(0.5 / log.K, 1.0), np.zeros((log.labelings.shape[1], log.K)), oracle))
-    assert len(masses) == len(oracle.answers) == 1
-    assert (masses[0] == 0).all()
-
-
 # --------------------------------------------------------------------------- the learner
 
 LABELINGS = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [0, 1, 2, 0], [2, 1, 0, 1], [1, 0, 0, 2]])
@@ -198,16 +172,6 @@ def test_calls_are_few() -> None:
     assert calls[0] == 1
     assert asked.tolist() == [2**m for m in range(1, 11)]
     assert 1 + 2 * 10 <= calls[-1] <= 100
-
-
-def test_regret_is_far_below_uniform_play() -> None:
-    """On a small planted game with trees, a practical psi has less than half the regret of uniform play."""
-    contexts = np.random.default_rng(5).integers(0, 2, (20, 4)).astype(float)
-    best = np.where(contexts[:, 0] == 1, 2, np.where(contexts[:, 2] == 1, 1, 0))
-    wrong = np.arange(3) != best[:, None]
-    learner = ILoveToConBandits(open_oracle(DecisionTrees(3, 2), contexts, kind="search"), horizon=8192, psi=0.1)
-    played = each_round(learner, 8192, lambda row, rng: rng.random() < 0.3 + 0.4 * wrong[row])
-    assert sum(0.4 * (1 - q[best[row]]) for row, *_, q in played) < 0.5 * 8192 * 0.4 * 2 / 3
 
 
 # --------------------------------------------------------------------------- RandomizedUCB

@@ -52,8 +52,6 @@ OF_BISTRO: list[tuple[dict[str, Any], str]] = [
     ({"pool": Empirical(CONTEXTS), "scale": "relaxation"}, "Empirical"),
     ({"pool": ORDER, "horizon": 5}, "horizon"),
     *(({"pool": FinitePool(other)}, "contexts") for other in (CONTEXTS[:3], CONTEXTS[:, :1], MOVED, CONTEXTS[::-1])),
-    ({"pool": CONTEXTS}, "pool"),
-    ({"oracle": FinitePool(CONTEXTS), "pool": opened()}, "oracle"),
     ({"anytime": True, "queries": "profile"}, "queries"),
     *(({"anytime": True, "noise": "bistro", **other}, "noise") for other in ({}, {"queries": "argmin"})),
     ({**SIGNED, "queries": "argmin", "estimator": "ips"}, "estimator"),
@@ -133,17 +131,12 @@ def test_a_wrong_setting_is_named(name: str, options: dict[str, Any], named: str
     refused(lambda: made(name, **options), named)
 
 
-ROWS: list[Any] = [-1, 5, np.nan, [0], 10**5000]
 IN_A_PLAY: dict[str, tuple[Callable[[], object], str]] = {
     "an order that has ended": (lambda: played(played(made("bistro_plus", pool=ORDER, horizon=4)), 3).act(4), "row 1"),
     "a baseline that plays no action": (
         lambda: made("conservative", baseline=lambda _row: 7, allowance=3.0).act(0),
         "baseline",
     ),
-    **{
-        f"row {i}": (lambda row=row: made("epsilon_greedy").act(row), "row must be an integer in 0..4")
-        for i, row in enumerate(ROWS)
-    },
     "a state of other stakes": (
         lambda: made("exp4", estimates="optimistic", horizon=None).restore(
             played(made("exp4", estimates="optimistic", rate="certified")).state()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from milpcb.core import extras
-from milpcb.errors import ExtraMissingError, InputError, UnknownNameError
+from milpcb.errors import ExtraMissingError, InputError
 from milpcb.learners import VW, ContextualBandits
 
 CONTEXTS = np.indices((2, 2, 2)).reshape(3, -1).T.astype(float)
@@ -84,14 +84,6 @@ def test_trees_that_are_refitted_find_the_right_actions():
     assert (actions[-200:] == RIGHT[rows[-200:]]).mean() > 0.9
 
 
-@needs("contextualbandits")
-def test_its_action_is_certain_after_the_first_rounds():
-    """Q is 1/K before the first fit, and then 1 for one action."""
-    qs, _, _ = play(ContextualBandits(CONTEXTS, 2, refit=20), 40)
-    assert (qs[:20] == 0.5).all()
-    assert (qs[20:].max(axis=1) == 1.0).all()
-
-
 @needs("vowpalwabbit")
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -110,13 +102,6 @@ def test_arguments_that_are_none_are_refused_in_one_line(arguments, message):
     with pytest.raises(InputError, match=message) as refused:
         VW(CONTEXTS, 2, arguments=arguments)
     assert "\n" not in str(refused.value)
-
-
-@needs("contextualbandits")
-def test_an_unknown_policy_is_explained():
-    """The nearest name is given."""
-    with pytest.raises(UnknownNameError, match="did you mean 'BootstrappedUCB'"):
-        ContextualBandits(CONTEXTS, 2, policy="BootstrapedUCB")
 
 
 @pytest.mark.parametrize(("cls", "extra"), [(VW, "vw"), (ContextualBandits, "contextualbandits")])

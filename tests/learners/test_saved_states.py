@@ -19,8 +19,6 @@ from milpcb.learners import (
     Doubling,
     EpochGreedy,
     EpsilonGreedy,
-    Exp4,
-    Exp4P,
     ExploreThenCommit,
     FixedShare,
     Forgetting,
@@ -78,8 +76,6 @@ SAVED: dict[str, tuple[Callable[[int, int], Any], list[int]]] = {
         for inner in ("exp4", "epsilon_greedy")
     },
     "doubling": (lambda seed, T: Doubling(LISTED, POOL, horizon=T, seed=seed, inner="exp4", first=50), [49, 50, 200]),
-    "exp4": (lambda _, T: Exp4(LISTED, horizon=T, rate="adaptive"), [120]),
-    "exp4p": (lambda _, T: Exp4P(LISTED, horizon=T), [120]),
     **{
         f"forgetting, {by}": (lambda _, T, by=by: Forgetting(LISTED, horizon=T, rounds=50, by=by), [120])
         for by in ("window", "discount")
@@ -101,7 +97,6 @@ SAVED: dict[str, tuple[Callable[[int, int], Any], list[int]]] = {
             "contexts that arrive": lambda: GrowingOracle(TREES, BITS),
         }.items()
     },
-    "ftpl": (lambda seed, T: ContextualFTPL(LISTED, horizon=T, seed=seed), [120]),
     "ilovetoconbandits": (lambda _, T: ILoveToConBandits(LISTED, horizon=T, psi=1.0), [127, 128, 300]),
     "randomized ucb": (lambda _, T: RandomizedUCB(LISTED, horizon=T), [127, 128, 300]),
 }
@@ -169,7 +164,7 @@ def test_bistro_plus_is_not_restored_onto_other_contexts(future: Any) -> None:
         assert learner.state() == before
 
 
-@pytest.mark.parametrize("name", ["adaptive ftpl", "bistro", "bistro, signed", "ftpl"])
+@pytest.mark.parametrize("name", ["adaptive ftpl", "bistro", "bistro, signed"])
 def test_another_seed_plays_otherwise(name: str) -> None:
     """Learners that draw follow their seed, and nothing else."""
     one, again, other = (
@@ -215,26 +210,6 @@ def shares(learner: Learner, rounds: int) -> list[list[float]]:
         found.append(q.tolist())
         learner.learn(t % 2, 1, 0.5, q[1])
     return found
-
-
-def test_named_attributes_are_saved_by_their_kind() -> None:
-    """From its state, as JSON, a learner goes on to the last bit; a state that was handed out no longer changes."""
-    first, second = Drawing(), Drawing()
-    shares(first, 5)
-    state = first.state()
-    written = json.dumps(state)
-    assert {"count", "sums", "seen", "rng"} <= state.keys()
-    rest = shares(first, 5)
-    assert json.dumps(state) == written
-    second.restore(json.loads(written))
-    assert shares(second, 5) == rest
-
-
-@pytest.mark.parametrize("spoilt", [{"sums": [[0.0]]}, {"count": "many"}, {"rng": 3}, {"seen": 1}], ids=str)
-def test_what_does_not_fit_is_refused(spoilt: dict[str, Any]) -> None:
-    """An array of another shape, or another kind of value, is no state of this learner."""
-    with pytest.raises(InputError, match="this is no state of a Drawing"):
-        Drawing().restore({**Drawing().state(), **spoilt})
 
 
 def test_whoever_names_no_state_is_asked_for_it() -> None:

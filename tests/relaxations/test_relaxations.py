@@ -59,15 +59,6 @@ def test_the_noise_dominates_the_game(name: str, K: int, scale: float) -> None:
         assert lifted - first >= (1 - min(1.0, first - second)) / scale - 1e-12
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_noise_of_endless_futures_is_drawn_at_once(name: str) -> None:
-    """10^12 rounds on one context are summed from their law, not one by one."""
-    noise, rng, counts = relaxation(name), np.random.default_rng(2), np.array([10**12, 3])
-    draws = np.array([noise.noise(counts, 3, rng)[0] for _ in range(800)]) * noise.unit(1.0)
-    per_round = {"half": 0.25, "coordinate": 1 / 3, "signed": 1 / 12}.get(name, 4.0)
-    assert (draws / 1e6).var() == pytest.approx(per_round, rel=0.1)
-
-
 @pytest.mark.parametrize(
     ("name", "bound"),
     [
