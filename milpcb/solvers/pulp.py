@@ -38,24 +38,17 @@ OUT_OF_TIME = pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound
 # https://www.ibm.com/docs/en/icos/22.2.0?topic=cplex-saving-parameter-specification-file and
 # https://scipopt.org/doc/html/scipshell_8c.php
 READS = {
-    "COPT": COPT_READS,
-    "COPT_CMD": COPT_READS,
-    "COPT_DLL": COPT_READS,
+    **dict.fromkeys(("COPT", "COPT_CMD", "COPT_DLL"), COPT_READS),
+    **dict.fromkeys(("GUROBI", "GUROBI_CMD"), GUROBI_READS),
+    **dict.fromkeys(("XPRESS", "XPRESS_PY"), XPRESS_READS),
+    **dict.fromkeys(("FSCIP_CMD", "SCIP_CMD"), ("scip.set",)),
     "CPLEX_CMD": ("cplex.par",),
-    "FSCIP_CMD": ("scip.set",),
-    "GUROBI": GUROBI_READS,
-    "GUROBI_CMD": GUROBI_READS,
-    "SCIP_CMD": ("scip.set",),
-    "XPRESS": XPRESS_READS,
-    "XPRESS_PY": XPRESS_READS,
 }
 
-# CBC works in one thread unless it is given a number. Given 1, it starts a second thread, and now and then the two wait
-# ten seconds for each other.
+# CBC works in one thread unless it is given a number: given 1, it starts a second one, and the two may wait long.
 SERIAL = ("COIN_CMD", "PULP_CBC_CMD")
 
-# By how much a point read from a solver's output may break a row, relative to the terms of the row.
-DIGITS = 1e-5
+DIGITS = 1e-5  # by which a point read from a solver's output may break a row, relative to the terms of the row
 
 
 class Pulp:

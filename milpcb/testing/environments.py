@@ -26,9 +26,7 @@ def _by_default(name: str) -> Environment:
     try:
         environment: Environment = registry.load("environment", name)()
     except TypeError as error:
-        raise InputError(
-            f"environment '{name}' has settings without a default; hand over a made one: {error}"
-        ) from error
+        raise InputError(f"'{name}' has settings without a default; hand over a made one: {error}") from error
     return environment
 
 
@@ -44,7 +42,6 @@ def check_settings(environment: Environment, policies: PolicyClass, horizon: int
     assert environment.n_actions >= 2, environment.n_actions
     d = environment.open(policies, horizon, seed).contexts.shape[1]
     for names, count in ((environment.feature_names, d), (environment.action_names, environment.n_actions)):
-        assert isinstance(names, tuple), names
         assert all(isinstance(name, str) for name in names), names
         assert len(names) in {0, count}, names
 
