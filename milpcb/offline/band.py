@@ -19,15 +19,13 @@ r < 1 moves the upper end out, so that the lower one, which decides, has nearly 
 Which lottery is the best in truth is not known. The gain over the best is the least of those over any p, and so is its
 lower end: it is wrong only if the one for the lottery that is best in truth is. The same goes for p-values, of which
 the greatest is taken. The gain over any p, also over the one that looks best, is an upper end if it holds for all p, so
-there B is the greatest over all p, and q the largest of the quantiles. Where lotteries are too many for that (500
-actions are 500 constants) one process is drawn around a single p, and to the noise of pi over p that of p over the
-lottery whose noise is worst is added: N(pi) - N(p') = (N(pi) - N(p)) + (N(p) - N(p')) for every p' at once.
+there B is the greatest over all p, and q the largest of the quantiles.
 
 What no policy gains more than needs no band: the best policy is a fixed one, whichever it is. With probability 1 -
 alpha its v is at most z standard errors below its gain, z the normal quantile, so its gain is at most the greatest v +
 z sqrt(V) of the class, and by the same step as above the greatest v + z (s + V / s) / 2, for any s: one query each. If
-there are R lotteries p the quantile is that of 1 - alpha / R. Rows that belong together, and lotteries that are too
-many, have the greatest v + lambda V + q / r in its place.
+there are R lotteries p the quantile is that of 1 - alpha / R. Rows that belong together have the greatest v + lambda V
++ q / r in its place.
 
 The p-value is the share of draws that reach T, the greatest v - lambda V. Draws are recentred (Andrews and Soares 2010,
 their function phi(4)): policies that look worse than p need not be feared to be as good, so v(pi) / sqrt(log n) is
@@ -49,12 +47,13 @@ from scipy.stats import norm
 
 from milpcb.core.checks import ROUNDING, check_confidence, whole
 from milpcb.offline.intervals import drawn_again
-from milpcb.offline.reference import MOST, Reference, against
+from milpcb.offline.reference import Reference, against
 from milpcb.offline.scores import Scores
 from milpcb.oracles.base import Oracle
 from milpcb.types import Floats, Ints
 
 WORK = 1e9  # of all draws: rows times actions times pairs of features; a quarter of a minute on one core
+FEW = 12  # lotteries: of more, draws are fewer
 REACH = 3.0  # c: about the quantile of the greatest of thousands of standard normals
 SHAPE = 0.75  # s, as a share of the standard error of the labeling that differs most from p
 UPPER = 0.75  # r
@@ -62,9 +61,10 @@ UPPER = 0.75  # r
 Progress = Callable[[int, int], None]  # how many parts of a question are done, and how many there are
 
 
-def affordable(asked: int, least: int, n: int, oracle: Oracle) -> int:
-    """Return how many searches on ``n`` rows are made of those ``asked`` for: fewer where each is long."""
-    return max(least, min(asked, int(WORK / (n * oracle.n_actions * max(1.0, oracle.contexts.shape[1] ** 2 / 2)))))
+def affordable(asked: int, least: int, n: int, oracle: Oracle, lotteries: int = 1) -> int:
+    """Return how many draws on ``n`` rows are made of those ``asked`` for: fewer where each is long."""
+    work = n * oracle.n_actions * max(1.0, oracle.contexts.shape[1] ** 2 / 2) * max(1.0, lotteries / FEW)
+    return max(least, min(asked, int(WORK / work)))
 
 
 @dataclass(frozen=True)
@@ -109,20 +109,19 @@ def band(
     centre = float(scores.weight / scores.weight.sum() @ own)
     value = Process(oracle, scores, np.full(len(own), centre))
     gains = [Process(oracle, scores, reference.ways.mixed(p, scores.gains)) for p in against(reference)]
-    others, members = _Others(reference, scores), scores.log.members
+    members = scores.log.members
     noise, spread = np.empty((draws, len(gains), 3)), np.empty(draws)
     for draw in range(draws):
         counts = drawn_again(rng, members)
         spread[draw] = max(value.greatest(counts))
-        above, below = others.greatest(counts)
         for i, gain in enumerate(gains):
             up, down = gain.greatest(counts)
-            noise[draw, i] = max(up, 0.0) + above, max(down, 0.0) + below, gain.recentred(counts, up) + above
+            noise[draw, i] = max(up, 0.0), max(down, 0.0), gain.recentred(counts, up)
         progress(draw + 1, draws)
     reach = quantile(spread, level) + value.penalty(chosen)
     ends = sorted(scores.sign * (centre + end) for end in (-reach, reach))
     claim, most = _claims(gains, noise, chosen, level)
-    if scores.log.group is None and not others.any:
+    if scores.log.group is None:
         z = float(norm.ppf(1 - (1 - level) / len(gains)))
         most = min(gain.most(z) for gain in gains)
     return Bounds(claim, (ends[0], ends[1]), most)
@@ -214,25 +213,6 @@ class Process:
     def greatest_on_all(self, sign: float, slope: float | None = None) -> float:
         """Return the greatest total of a ``floor``, on all rows."""
         return -self._oracle.value(-self.floor(sign, slope))
-
-
-class _Others:
-    """The noise of the reference over the lottery whose noise is worst, where lotteries are too many to go through."""
-
-    def __init__(self, reference: Reference, scores: Scores) -> None:
-        self.any = reference.candidates is None or len(reference.candidates) > MOST
-        self._lottery, self._ways = reference.lottery, reference.ways
-        self._u = scores.weight / scores.weight.sum()
-        self._own = self._u[:, None] * scores.gains
-
-    def greatest(self, counts: Floats) -> tuple[float, float]:
-        """Return the greatest of N(p) - N(p') and of N(p') - N(p) over all lotteries p'."""
-        if not self.any:
-            return 0.0, 0.0
-        noise = self._ways.sums((counts - self._u @ counts)[:, None] * self._own)
-        mine = float((noise * self._lottery).sum())
-        most, least = (float((noise * self._ways.best(sign * noise)).sum()) for sign in (1.0, -1.0))
-        return mine - least, most - mine
 
 
 def quantile(draws: Floats, level: float) -> float:

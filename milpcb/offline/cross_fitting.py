@@ -107,9 +107,7 @@ class Learning:
         scores = self.scores
         played = held_out(self.question.oracle, self.question.contexts, scores.costs, fold)
         own = scores.gains[np.arange(len(played)), played]
-        if self.reference.candidates is None:  # too many to go through: nothing is claimed
-            return Claim(self._over(own, self.reference.lottery).gain, -np.inf, np.inf, 1.0)
-        claims = [self._over(own, lottery) for lottery in self.reference.candidates]
+        claims = [self._over(own, lottery) for lottery in against(self.reference)]
         gain, lower, upper = (min(getattr(claim, end) for claim in claims) for end in ("gain", "lower", "upper"))
         return Claim(gain, lower, upper, max(claim.p_value for claim in claims))
 

@@ -18,7 +18,7 @@ from milpcb.offline.cross_fitting import Learning
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
 from milpcb.offline.question import Best, Question, asked_about
-from milpcb.offline.reference import Reference, best_reference
+from milpcb.offline.reference import Reference, against, best_reference
 from milpcb.offline.scores import Scores
 from milpcb.protocols import FoundPolicy, Opened, PolicyClass
 from milpcb.rng import child
@@ -161,7 +161,7 @@ def inference(
     found: FoundPolicy = policy or _best_seen(question, scores)
     rng = child(seed, "offline", "band")
     chosen = np.asarray(found.predict(contexts))
-    times = affordable(asked, least, len(weight), question.oracle)
+    times = affordable(asked, least, len(weight), question.oracle, len(against(reference)))
     learning = Learning(question, scores, reference, share)
     split, fold = learning.split_claim()
     tick = progress or (lambda *_: None)

@@ -30,7 +30,6 @@ from milpcb.offline.scores import Scores, check_scores
 from milpcb.types import Bools, Floats, Ints
 
 MOST_BASES = 20_000  # that are gone through to list all vertices
-MOST = 12  # vertices that the band is drawn for one by one
 CLOSE = 1e-9  # probabilities that differ by less are equal
 NONE = 1e-6  # a probability below is rounding
 
@@ -283,7 +282,11 @@ def best_reference(scores: Scores, constraints: Sequence[Constraint] = ()) -> Re
     )
 
 
-def against(reference: Reference) -> Sequence[Floats]:
-    """Return the lotteries that claims are made against; the best one alone where they are too many."""
-    every = reference.candidates
-    return [reference.lottery] if every is None or len(every) > MOST else list(every)
+def against(reference: Reference) -> list[Floats]:
+    """Return the lotteries that claims are made against; raises InputError where they are too many to list."""
+    if reference.candidates is None:
+        raise InputError(
+            "these constraints allow too many ways to treat all alike, each of which may be the best, for claims about "
+            "gains over it: take fewer actions or constraints, or ask for no claims (--draws 0)"
+        )
+    return list(reference.candidates)
