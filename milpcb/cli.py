@@ -150,7 +150,6 @@ def _open_what_is_closed() -> None:
 
 
 def _of_the_system(error: OSError) -> str:
-    """Return the message on what the operating system refused."""
     if out_of_memory(error):
         return MEMORY
     if error.strerror is None:

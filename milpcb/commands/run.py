@@ -203,7 +203,6 @@ def _is_for_paper(form: Mapping[str, Any]) -> bool:
 
 
 def _pictures(results: Results, names: Sequence[str], target: Path, form: Mapping[str, Any]) -> Iterator[Picture]:
-    """Yield each picture: path, bytes, and the caption of a figure for a paper, with the first of its files."""
     from milpcb.experiments.results import figures
     from milpcb.experiments.results.figures.drawing import FORMATS, render
     from milpcb.experiments.results.figures.forms import LETTERS, WIDTH, draw_for, interactive_page, only

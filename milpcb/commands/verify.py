@@ -76,7 +76,6 @@ def _each(
     judge: Callable[[_Subject, Callable[[], None]], Verdict[_Slacks]],
     ticks: int = 0,
 ) -> list[Verdict[_Slacks]]:
-    """Return the verdict on each; ``judge`` calls its second argument ``ticks`` times, or not at all."""
     verdicts, done, total = [], count(1), len(subjects) * max(1, ticks)
     with step(err, f"verifying: {what}") as tick:
         for subject in subjects:

@@ -229,7 +229,6 @@ def load(kind: str, name: str) -> Any:
 
 
 def _attribute(kind: str, name: str, module: str, attribute: str) -> Any:
-    """Import ``module`` and return its ``attribute``; whatever goes wrong is an InputError with the file it is in."""
     try:
         found: Any = import_module(module)
         for part in attribute.split("."):
@@ -242,7 +241,6 @@ def _attribute(kind: str, name: str, module: str, attribute: str) -> Any:
 
 
 def _why(module: str, error: BaseException) -> str:
-    """Return the message on a module that cannot be imported: what is wrong, and what to do."""
     if isinstance(error, ModuleNotFoundError):
         where = "".join(f"; looked in {folder} and the installed packages" for folder in local_classes.folders())
         return f"{error}{where}; install the package that brings it, or put the file beside the config"
@@ -252,7 +250,6 @@ def _why(module: str, error: BaseException) -> str:
 
 
 def _known(kind: str) -> dict[str, str]:
-    """Return ``module:Class`` by name; raises UnknownNameError on a kind that is not there."""
     if not isinstance(kind, str) or kind not in BUILTIN:
         raise UnknownNameError("kind", kind, BUILTIN)
     return _table(kind)
@@ -287,7 +284,6 @@ def _described(entry: Any) -> str:
 
 
 def _lacking(entry: type, interface: Any, called: str) -> str:
-    """Return what a class lacks of a base class or a Protocol; "" where it lacks nothing."""
     if not getattr(interface, "_is_protocol", False):
         if not issubclass(entry, interface):
             return f"is a class that does not inherit from {called}"

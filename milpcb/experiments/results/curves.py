@@ -169,7 +169,6 @@ def recovery(
 
 
 def _with_further(more: set[str]) -> dict[str, Any]:
-    """Return the schema with further columns: regrets after regret, certificates after those in the mean."""
     regrets = {name for name in more if name == RECOVERY or name.startswith(TURNS)}
     after = {"regret": sorted(regrets, reverse=True), "certificate_error": sorted(more - regrets)}
     columns = [(each, SCHEMA.get(each, pl.Float64)) for name in SCHEMA for each in (name, *after.get(name, ()))]

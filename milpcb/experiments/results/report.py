@@ -115,7 +115,6 @@ def read_leaders(directory: Path) -> list[DrawnPolicy]:
 
 
 def _shown(directory: Path, kind: Kind) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield the tasks of a kind for one seed and the longest horizon, with their records."""
     every = read_index(directory)[f"{kind}s"]
     shown = max(each["horizon"] for each in every), min(each["seed"] for each in every)
     for each in every:
@@ -195,7 +194,6 @@ def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, Any]]:
 
 
 def _natural_width(svg: str) -> int:
-    """Return the width of an SVG in pixels, so that all drawings have letters of one size."""
     found = re.search(r'<svg[^>]*? width="([0-9.]+)(pt)?"', svg[:2000])
     return round(float(found[1]) * (PIXELS / 72 if found[2] else 1)) if found else 0
 

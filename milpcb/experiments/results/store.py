@@ -158,7 +158,6 @@ def check_config(path: Path) -> None:
 
 
 def _held(path: Path, tasks: Iterable[tuple[Kind, _Facts, Task | None]], damaged: Callable[[_Facts], str]) -> Held:
-    """Return what is whole of tasks: kind, key and horizon; and the task itself where its drawing is wanted."""
     versions, lines = dict[str, dict[str, str]](), []
     for kind, facts, task in tasks:
         try:
@@ -177,7 +176,6 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def _check_owner(path: Path) -> None:
-    """Raise RunError unless the directory is empty, or milpcb made it in this format."""
     if all(file.name == records.LOCK or files.is_temporary(file) for file in path.iterdir()):
         return
     if records.whole_index(path) is not None:  # whatever became of config.toml, it can be written again

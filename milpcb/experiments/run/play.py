@@ -17,7 +17,7 @@ from milpcb.core.decimals import spaced
 from milpcb.core.extras import needs
 from milpcb.core.long_search import waiting
 from milpcb.data.actions import check_order, own_names
-from milpcb.errors import InputError, did_you_mean, shown
+from milpcb.errors import InputError, shown
 from milpcb.experiments.results import confident_column, confident_in, confident_meaning, percent_of
 from milpcb.experiments.run.player import Hindsight, LearnerPlayer, LiveEnvironment, LiveStream, checkpoints, hindsight
 from milpcb.experiments.study.worlds import Entrant, World
@@ -296,7 +296,6 @@ def _played(each: Entrant, player: LearnerPlayer, seed: int, best: Hindsight | N
 
 
 def _entrants(learners: Any, oracle: Any, contexts: str) -> list[Entrant]:
-    """Return the learners; raises InputError where one cannot be read, or two are called the same."""
     if isinstance(learners, Mapping) and "name" not in learners:
         named = [_entrant(entry, oracle, contexts, str(label)) for label, entry in learners.items()]
     else:
@@ -322,10 +321,6 @@ def _entrant(entry: Any, oracle: Any, contexts: str, label: str = "") -> Entrant
         cls, called, registered = registry.load("learner", name), name, name
     else:
         raise InputError(f"a learner is a name, a Learner class, or a table with the key 'name', got {shown(entry)}")
-    known = injection.options(cls, registry.KINDS["learner"].supplied)
-    for key in table:
-        if key not in known:
-            raise InputError(f"learner '{called}' has no option '{key}'{did_you_mean(str(key), known)}")
     if asked is not None and not isinstance(asked, str | Mapping):
         raise InputError(f"oracle must be a kind such as 'milp', or a table with the key 'kind', got {shown(asked)}")
     options = {"kind": asked} if isinstance(asked, str) else dict(asked or {})

@@ -88,7 +88,6 @@ class LiveStream:
 
 
 def _numbers(names: Sequence[str], opened: Opened) -> list[int]:
-    """Return how an environment numbers each action (K,) of a class; raises InputError where it has other ones."""
     if len(names) not in (0, opened.n_actions):
         raise InputError(f"the policy class has {opened.n_actions} actions, and the environment {shown(list(names))}")
     own = own_names(opened)

@@ -324,7 +324,6 @@ def measure(task: Task, files: TaskFiles) -> dict[str, Any]:
 
 
 def _drawing(best: Hindsight, contexts: Floats) -> str:
-    """Return the best policy as an SVG, with what its leaves hold and cost where it has leaves."""
     from milpcb.experiments.results.figures.drawing import draw_policy  # matplotlib takes its time and memory
 
     policy: Any = best.policy

@@ -59,7 +59,6 @@ def check_options(
 
 
 def _problem(error: ValidationError, known: list[str], where: str) -> KeyProblemError:
-    """Return the first problem with a table; an unknown key may be the cause of a missing one, so it comes first."""
     problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     key, given = str(problem["loc"][0]), clipped(repr(problem["input"]), 200)
     if problem["type"] == "extra_forbidden":
@@ -185,8 +184,6 @@ def parse_config(
 
 
 class _Reader:
-    """Takes the sections of a config apart, and adds file and line to whatever is wrong with them."""
-
     def __init__(self, tables: dict[str, Any], text: str, where: str) -> None:
         self._sections, self._text, self._where = tables, text, where
         for section in tables:

@@ -157,7 +157,6 @@ def _with_imports(files: set[Path], root: Path) -> set[Path]:
 
 @lru_cache(maxsize=256)
 def _imported_names(file: Path, root: Path, _content: str) -> tuple[tuple[str, ...], ...]:
-    """Return the dotted names, in parts, that a source file imports; none where it is no source that can be read."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):  # importing it will raise with the reason
@@ -177,5 +176,4 @@ def _imports(tree: ast.AST, package: list[str]) -> Iterator[list[str]]:
 
 
 def _files_of(root: Path, parts: Sequence[str]) -> list[Path]:
-    """Return the files under ``root`` that importing a dotted name runs: packages, then the module."""
     return [found for n in range(1, len(parts) + 1) if (found := file_of(root, parts[:n]))]

@@ -37,7 +37,6 @@ def schema() -> Schema:
 def _made_from(
     part: Callable[..., Any], own: Schema | None = None, supplied: Collection[str] = (), free: Collection[str] = ()
 ) -> Schema:
-    """Return the schema of a section with the keys ``own`` and the options of a part, which may leave ``free`` out."""
     found = _flat(table_of(part, frozenset(supplied)).json_schema())
     for key, parameter in injection.options(part, supplied).items():
         if isinstance(parameter.default, (bool, int, float, str)):
@@ -59,7 +58,6 @@ def _component(section: str, *, free: tuple[str, ...] = ()) -> Schema:
 
 
 def _oracle(*, own: bool = False) -> Schema:
-    """Return the schema of [oracle], or of a learner's own, which has no other kind by default."""
     each, label = [], _made_from(sections.OwnKeys)["properties"]
     for kind in registry.entries("oracle"):
         found = _made_from(registry.load("oracle", kind), None, registry.KINDS["oracle"].supplied)
@@ -80,7 +78,6 @@ def _closed(properties: Schema, *, needed: list[str]) -> Schema:
 
 
 def _flat(found: Schema) -> Schema:
-    """Return a schema with its definitions where they are used, and without titles of keys."""
     definitions = found.pop("$defs", {})
 
     def put(part: Any) -> Any:

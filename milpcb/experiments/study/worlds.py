@@ -164,7 +164,6 @@ def open_world(task: Task, cache: Cache | None = None) -> World:
 
 
 def _opened(environment: Environment, policies: PolicyClass, task: Task, cache: Cache | None) -> Stream:
-    """Open an environment; whatever one of somebody else's raises is an InputError with its file and line."""
     kept = {"cache": cache} if injection.names(type(environment).open, "cache") else {}
     try:
         return environment.open(policies, task.horizon, task.seed, **kept)

@@ -183,7 +183,6 @@ def render(
 
 
 def _metadata(suffix: str, caption: str) -> dict[str, Any]:
-    """Return what a file holds besides the picture: no date, which would change its bytes, and the caption."""
     if suffix == "pdf":
         return {"CreationDate": None, **({"Subject": caption} if caption else {})}
     date: dict[str, Any] = {"Date": None} if suffix == "svg" else {}

@@ -69,7 +69,6 @@ def looks(learners: Collection[str], names: Mapping[str, str] = MappingProxyType
 
 
 def _from(name: str, places: Sequence[str]) -> list[int]:
-    """Return the numbers of all places, from that of the name's hash on."""
     start = crc32(name.encode()) % len(places)
     return [*range(start, len(places)), *range(start)]
 

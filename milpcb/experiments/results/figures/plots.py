@@ -73,7 +73,6 @@ def drawn(plot: Plot, name: str = "", heading: str = "", alt: str = "", caption:
 
 
 def _grid(plot: Plot, n: int, *, narrow: bool) -> tuple[Figure, list[Any]]:
-    """Return a figure of n panels, and their axes row by row: of curves, the larger the fewer they are, or of rows."""
     title, width = plot.results.title, plot.results.width
     if not plot.rows:
         columns = 1 if narrow else COLUMNS.get(n, 3)
@@ -91,13 +90,11 @@ def _grid(plot: Plot, n: int, *, narrow: bool) -> tuple[Figure, list[Any]]:
 
 
 def _name_panel(axes: Any, name: str, beside: float) -> None:
-    """Write what differs between panels above one of them, ``beside`` which so many inches are taken by something."""
     room = (axes.figure.get_figwidth() - name_room(axes.figure)) / axes.get_gridspec().ncols - 0.3 - beside
     axes.set_title(fitted(name, room, MEDIUM, lines=2), fontsize=MEDIUM, loc="left")
 
 
 def _label_outside(figure: Figure, every: Sequence[Any], below: str, beside: str) -> None:
-    """Label the lowest panels, and the left side once, with the scale that what is drawn has decided."""
     scales = {"log": " (log scale)"}
     (short_below, _, _), (short_beside, _, _) = below.partition(" against "), beside.partition(" against ")
     for axes in every[-every[0].get_gridspec().ncols :]:

@@ -145,7 +145,6 @@ def _titled(results: Results) -> Results:
 
 
 def _draw_means(axes: Any, panel: Panel, results: Results, values_of: Values, least: float = -np.inf) -> None:
-    """Draw the mean over the seeds of each learner, with a band; values below ``least`` are left out."""
     for i, learner in enumerate(panel.learners):
         rounds, values = values_of(panel, learner)
         look, mean = results.looks[learner], values.mean(axis=0)

@@ -74,7 +74,6 @@ def _draw_rows(axes: Any, table: Mapping[str, Final], looks: Mapping[str, Look],
 
 
 def _write_numbers(axes: Any, table: Mapping[str, Final], order: list[str]) -> float:
-    """Write regret and guarantee in two columns to the right of the axes; return how many inches they take."""
     right = 0.0
     for heading, colour, text_of in (
         ("regret", "black", lambda row: number(row.regret)),

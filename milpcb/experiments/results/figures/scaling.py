@@ -11,7 +11,6 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from milpcb.core.decimals import THIN, spaced
-from milpcb.errors import InputError
 from milpcb.experiments.results.curves import ROUNDING
 from milpcb.experiments.results.figures.drawing import GREY, LEAST, Drawing, scale_axis, tick_at, wants_log
 from milpcb.experiments.results.figures.looks import Look, looks
@@ -25,12 +24,6 @@ DOTS: dict[str, Any] = {"linewidth": 1.2, "linestyle": (0, (1, 2))}
 RANDOM: dict[str, Any] = {"color": "0.55", "linewidth": 1.2, "zorder": 0.5}
 HIGH = 4.0  # a guarantee so many times above all regrets is not drawn
 SHARE, REGRET = f"regret, {THIN}% of that of choosing at random", "regret at the horizon"
-KEYS = {  # the names of numbers that are often varied
-    "n_actions": "number of actions K",
-    "n_contexts": "number of contexts",
-    "n_features": "number of features",
-    "depth": "depth of the trees",
-}
 COLUMNS = {"environment": "environment", "policies": "policies", "learners": "learner"}  # section: column of its label
 
 
@@ -69,12 +62,9 @@ def against(results: Results) -> list[Drawing]:
 
 
 def against_key(results: Results, key: str) -> Drawing:
-    """Draw regret against a dotted key such as ``environment.n_actions``; raises InputError where nothing varies it."""
+    """Draw regret against a dotted key, one of those ``varied``, such as ``environment.n_actions``."""
     section, _, name = key.partition(".")
-    lines = _lines(results.settings, section, name) if section in COLUMNS else []
-    if not lines:
-        known = ", ".join(varied(results.settings)) or "no number"
-        raise InputError(f"the config does not vary '{key}' with everything else equal; it varies {known}")
+    lines = _lines(results.settings, section, name)
     frame, random = _shares(_placed(results, section, lines), results.randoms)
     panels = _by_number(results, frame)
     look = looks(frame["learner"].unique(maintain_order=True).to_list(), registered(results.settings, "learners"))
@@ -89,9 +79,9 @@ def against_key(results: Results, key: str) -> Drawing:
 
     caption = sentences(f"Only {key} differs along a line.", band(results, of_longest=False))
     marks = [(Line2D([], [], **RANDOM), "choosing at random")] if random else []
-    below, beside = KEYS.get(name, f"{name.replace('_', ' ')} ({section})"), SHARE if random else REGRET
+    below, beside = f"{name.replace('_', ' ')} ({section})", SHARE if random else REGRET
     plot = Plot(results, panels, draw, below, beside, lines=dict.fromkeys(look, ""), looks=look, marks=marks)
-    heading = f"Regret against {KEYS.get(name, key)}"
+    heading = f"Regret against {key}"
     return drawn(plot, f"against_{key.replace('.', '_')}", heading, f"{heading}. {verdict(results)}", caption)
 
 
@@ -127,7 +117,6 @@ def _slopes_text(panel: Panel, learner: str) -> str:
 
 
 def _draw_runs(axes: Any, look: Look, runs: Mapping[float, Floats], least: float, **bar: Any) -> None:
-    """Draw the spread of regret over the seeds (n,) at each number, from ``least`` on, and a line through the means."""
     for x, values in runs.items():
         low, high = (float(end[0]) for end in spread(values[:, None]))
         axes.plot([x, x], [max(low, least), high], color=look.colour, **bar)
@@ -152,7 +141,6 @@ def _draw_horizons(axes: Any, panel: Panel, results: Results) -> None:
 
 
 def _lines(settings: Mapping[str, Any], section: str, name: str) -> list[dict[str, float]]:
-    """Return the lines of a figure: for each, the number of every label on it."""
     groups: dict[str, dict[str, float]] = {}
     for entry in entries(settings, section):
         value = entry.get(name)
@@ -190,7 +178,6 @@ def _shares(frame: pl.DataFrame, random: list[str]) -> tuple[pl.DataFrame, bool]
 
 
 def _by_number(results: Results, frame: pl.DataFrame) -> list[Panel]:
-    """Return a panel for each horizon, where there are two, else for the longest alone."""
     if len(results.horizons) != 2:
         return results.panels(longest(frame))
     return [

@@ -73,7 +73,6 @@ def verdict(results: Results) -> str:
 
 
 def _lowest(panel: str, finals: Sequence[Final]) -> str:
-    """Return the learner of the lowest regret of one panel, least first, and those not significantly above it."""
     best, *others = finals
     where, name = f" in {legible(panel)}" if panel else "", legible(best.learner)
     if not others:

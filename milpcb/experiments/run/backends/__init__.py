@@ -127,8 +127,6 @@ def cores() -> int:
 
 
 class _Worker:
-    """One process and the pipe to it, which can be read when a task has ended or the process died."""
-
     def __init__(self, work: Callable[[Any], Any]) -> None:
         context = mp.get_context(METHOD)
         if METHOD == "forkserver":

@@ -126,7 +126,6 @@ class Dask:
     def _results(
         self, client: Any, work: Callable[[T], Any], tasks: Sequence[T], running: dict[Any, tuple[Any, int]]
     ) -> Iterator[tuple[T, Any]]:
-        """Yield tasks with results; ``running`` has the tasks by future, and how many workers have died of each."""
         finished = self._dask.as_completed(loop=client.loop, with_results=True, raise_errors=False)
         waiting, wanted = ((task, 0) for task in tasks), version("milpcb")
 

@@ -237,13 +237,6 @@ def test_regret_against_a_number_of_the_config(make_frame):
     assert ticks == ["2", "5", "12"]
 
 
-@pytest.mark.parametrize("key", ["environment.n_contexts", "environment", "oracle.gap", "policies.depth", "", "a.b.c"])
-def test_a_number_that_nothing_varies_is_refused(make_frame, key):
-    """The message names what the config varies."""
-    with pytest.raises(InputError, match=r"does not vary .* it varies environment\.n_actions, learners\.scale"):
-        against_key(Results(make_frame(), "t", VARIED), key)
-
-
 def test_a_figure_that_does_not_apply_says_what_it_needs(make_frame):
     """Asked for by name it is refused; among all it is left out; a mistyped name is told with the nearest one."""
     results = Results(make_frame(), "t")

@@ -115,4 +115,4 @@ def test_shares_of_random_play_over_a_number(make_frame):
     )
     assert axes.get_ylim()[0] == 0.0
     assert axes.get_yscale() == "linear"
-    assert "number of actions K" in {axes.get_xlabel() for axes in drawing.figure.axes}
+    assert "n actions (environment)" in {axes.get_xlabel() for axes in drawing.figure.axes}
