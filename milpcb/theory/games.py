@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations, product
-from typing import Generic, TypeVar
 
 Labelings = tuple[tuple[int, ...], ...]
 Law = tuple[Fraction, ...]
@@ -38,23 +37,6 @@ class Game:
     def __str__(self) -> str:
         law = ", ".join(map(str, self.law))
         return f"labelings {[list(labels) for labels in self.labelings]}, contexts ({law}), L = {self.scale}"
-
-
-Found = TypeVar("Found")
-
-
-@dataclass(frozen=True)
-class Verdict(Generic[Found]):
-    """Numbers found of what is judged, by name, and what they violate and where, one line each."""
-
-    name: str
-    slacks: Found
-    violations: list[str]
-
-    @property
-    def passes(self) -> bool:
-        """Whether nothing is violated."""
-        return not self.violations
 
 
 def classes(n_actions: int, n_contexts: int) -> list[Labelings]:

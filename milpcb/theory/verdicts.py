@@ -5,10 +5,11 @@ The slack is the side that must be larger minus the other; a negative one is a v
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import inf, lcm, log, prod, sqrt
+from math import lcm
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -17,7 +18,7 @@ from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.relaxations.base import Estimator, Relaxation
 from milpcb.theory.exact import COSTS, ExactRun, Leftover, Player, Totals, Variant
-from milpcb.theory.games import Game, Verdict
+from milpcb.theory.games import Game
 
 
 def sequences(run: ExactRun, horizon: int) -> tuple[Fraction, Fraction]:
@@ -98,6 +99,20 @@ class Slacks(NamedTuple):
 NAMES = ("game", "condition (1)", "condition (2)", "minus the bias", "Rel(empty) - E[regret]")
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """The least slacks of a variant, and what is violated and where, one line each."""
+
+    name: str
+    slacks: Slacks
+    violations: list[str]
+
+    @property
+    def passes(self) -> bool:
+        """Whether nothing is violated."""
+        return not self.violations
+
+
 def violations(slacks: Slacks, places: Iterable[tuple[Game, int]]) -> list[str]:
     """Return which slacks are negative, each with a game and a horizon that attain it, one line each."""
     return [
@@ -131,7 +146,7 @@ def slacks(run: ExactRun, horizon: int) -> Slacks:
     )
 
 
-def judge(variant: Variant, games: Iterable[Game], tick: Callable[[], None] = lambda: None) -> Verdict[Slacks]:
+def judge(variant: Variant, games: Iterable[Game], tick: Callable[[], None] = lambda: None) -> Verdict:
     """Return the least slacks over ``games``, each at every horizon up to its own; ``tick`` is called after each game.
 
     Games with an L below the relaxation's least are passed over. Raises InputError when none is left, or when the
@@ -149,58 +164,3 @@ def judge(variant: Variant, games: Iterable[Game], tick: Callable[[], None] = la
     worst = [min(found, key=lambda entry: entry[0][column]) for column in range(len(NAMES))]
     least = Slacks(*(entry[0][column] for column, entry in enumerate(worst)))
     return Verdict(variant.name, least, violations(least, [place for _, place in worst]))
-
-
-DRAWS, FEWEST, MOST_ERRORS = 800, 20, 6.0  # draws of noise; expected ones of an outcome that is counted by itself
-ROUNDING = 1e-9
-
-
-class RunSlacks(NamedTuple):
-    """Parts of a relaxation that a run takes beside those that are verified exactly.
-
-    ``stated`` : the guarantee less Rel(empty), the least over games and horizons
-    ``drawn`` : the largest difference of the frequency of a drawn noise from its law, in standard errors
-    """
-
-    stated: float
-    drawn: float
-
-
-def judge_run(variant: Variant, games: Iterable[Game]) -> Verdict[RunSlacks]:
-    """Return whether a relaxation states no less than Rel(empty), on ``games`` and long ones, and draws by its law."""
-    relaxation = variant.relaxation
-    least = [Fraction(relaxation.least_scale(K)) for K in (2, 3)]
-    long = [Game(((0,), (1,)), (Fraction(1),), 2, scale, 24) for scale in (least[0], 4 * least[0])]
-    long.append(Game(((0,), (1,), (2,)), (Fraction(1),), 3, 2 * least[1], 8))
-    valid = [game for game in [*games, *long] if game.scale >= relaxation.least_scale(game.n_actions)]
-    slacks = RunSlacks(
-        min(_stated(variant, game) for game in valid),
-        max(_drawn(relaxation, n_actions, rounds) for n_actions, rounds in product((2, 3), (1, 2))),
-    )
-    wrong = {
-        f"guarantee - Rel(empty): {slacks.stated:.4g}": slacks.stated < -ROUNDING,
-        f"drawn noise: {slacks.drawn:.4g} standard errors from its law": slacks.drawn > MOST_ERRORS,
-    }
-    return Verdict(variant.name, slacks, [line for line, holds in wrong.items() if holds])
-
-
-def _stated(variant: Variant, game: Game) -> float:
-    run, log_size = ExactRun(Player(variant, game.n_actions, game.scale), game), log(len(set(game.labelings)))
-    return min(
-        variant.relaxation.guarantee(float(game.scale), T, game.n_actions, log_size) - float(run.rel(run.empty, T))
-        for T in range(1, game.horizon + 1)
-    )
-
-
-def _drawn(relaxation: Relaxation, n_actions: int, rounds: int) -> float:
-    """Return the largest difference of a frequency from its probability, in standard errors; rare outcomes are one."""
-    noise = relaxation.noise(np.full(DRAWS, rounds), n_actions, np.random.default_rng(0))
-    seen, law = Counter(map(tuple, noise.tolist())), Counter[tuple[int, ...]]()
-    for kept in product(relaxation.law(n_actions), repeat=rounds):
-        law[tuple(sum(xi for _, xi in kept).tolist())] += prod(p for p, _ in kept)  # type: ignore[union-attr, assignment]
-    if any(outcome not in law for outcome in seen):
-        return inf
-    common = [outcome for outcome, p in law.items() if p * DRAWS >= FEWEST]
-    pairs = [(seen[outcome], float(law[outcome])) for outcome in common]
-    pairs.append((DRAWS - sum(count for count, _ in pairs), max(0.0, 1 - sum(p for _, p in pairs))))
-    return max(abs(count - DRAWS * p) / max(1.0, sqrt(DRAWS * p * abs(1 - p))) for count, p in pairs)

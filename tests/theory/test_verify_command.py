@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from milpcb.commands import console
-from milpcb.commands.verify import RUN_COLUMNS
 from milpcb.commands.verify import verify as command
 from milpcb.errors import MilpcbError
 from milpcb.theory import games
@@ -30,17 +29,6 @@ class Padded(Half):
     \"\"\"A third more noise than is needed.\"\"\"
     def law(self, n_actions):
         return [(p / 2, factor * noise) for p, noise in super().law(n_actions) for factor in (1, 2)]
-    def noise(self, counts, n_actions, rng):
-        twice = rng.binomial(counts, 0.5)
-        return super().noise(counts - twice, n_actions, rng) + 2 * super().noise(twice, n_actions, rng)
-    def guarantee(self, scale, horizon, n_actions, log_size):
-        explored = super().guarantee(scale, horizon, n_actions, 0.0)
-        return explored + 2.5 ** 0.5 * (super().guarantee(scale, horizon, n_actions, log_size) - explored)
-
-class Silent(Padded):
-    \"\"\"Draws less than its law says.\"\"\"
-    def noise(self, counts, n_actions, rng):
-        return Half.noise(self, counts, n_actions, rng)
 """
 
 
@@ -59,9 +47,7 @@ def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     about = tmp_path / "others-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(
-        "[milpcb.relaxation]\nthin = others:Thin\npadded = others:Padded\nsilent = others:Silent\n"
-    )
+    (about / "entry_points.txt").write_text("[milpcb.relaxation]\nthin = others:Thin\npadded = others:Padded\n")
     monkeypatch.syspath_prepend(tmp_path)
     find_plug_ins_again()
     yield
@@ -78,11 +64,9 @@ def test_all_verdicts_are_as_expected(verify: Verify) -> None:
     done = verify()
     assert (done.exit_code, done.exception, warnings_in(done)) == (0, None, [])
     lines = [line.split() for line in done.stdout.splitlines()]
-    start = lines.index(["run", *RUN_COLUMNS, "verdict"])
-    for table, rejected in ((lines[:start], 15), (lines[start:], 0)):
-        verdicts = [line[-1] for line in table if line and line[-1] in {"pass", "REJECT"}]
-        assert len(verdicts) > rejected
-        assert verdicts == ["pass"] * (len(verdicts) - rejected) + ["REJECT"] * rejected
+    verdicts = [line[-1] for line in lines if line and line[-1] in {"pass", "REJECT"}]
+    assert len(verdicts) > 15
+    assert verdicts == ["pass"] * (len(verdicts) - 15) + ["REJECT"] * 15
     assert ["M4", "no", "noise", "-1", "-9/10", "0", "0", "-631/800", "REJECT"] in lines
     assert "all 15 mutants are rejected" in done.stdout
 
@@ -93,9 +77,6 @@ def test_relaxations_of_other_packages_are_verified(verify: Verify) -> None:
     good = verify("--noise", "padded")
     assert (good.exit_code, good.exception, warnings_in(good)) == (0, None, [])
     assert "M0" not in good.stdout
-    silent = verify("--noise", "silent")
-    assert isinstance(silent.exception, MilpcbError)
-    assert str(silent.exception).startswith("1 of the variants above should pass and do not; 'silent': drawn noise")
     bad = verify("--noise", "thin")
     assert bad.stdout.count("REJECT") == 3
     assert isinstance(bad.exception, MilpcbError)
