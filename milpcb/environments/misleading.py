@@ -10,13 +10,15 @@ from milpcb.environments.stream import Steps, check_probability
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
 
+STEPS = 200  # times at which the weights of drifting policies move, evenly over the horizon
+
 
 @dataclass(frozen=True)
 class LateBloomer(Planted):
     """One policy pays in every round of an early phase and in none afterwards; over the run it is by far the best.
 
     Breaks learners that act on early confidence. Policies planted: the late bloomer and the decoy, which is free early
-    on and ordinary later. All other actions cost 1 with ``cost_other``.
+    on and ordinary later. All other actions cost 1 with probability 1/2.
 
     Parameters
     ----------
@@ -24,7 +26,6 @@ class LateBloomer(Planted):
     cost_right : P[cost = 1] of the late bloomer's action in the late phase
     cost_wrong : P[cost = 1] of every other action in the late phase, at least ``cost_right``
     early : fraction of the horizon that the early phase lasts, from 0 to 1
-    cost_other : P[cost = 1] in the early phase of an action that neither policy plays
 
     """
 
@@ -32,17 +33,15 @@ class LateBloomer(Planted):
     cost_right: float = 0.0
     cost_wrong: float = 0.5
     early: float = 0.1
-    cost_other: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_probability("early", self.early)
-        check_probability("cost_other", self.cost_other)
 
     def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
         del seed
         m, rows = labels.shape[1], np.arange(labels.shape[1])
-        early = np.full((m, self.n_actions), self.cost_other)
+        early = np.full((m, self.n_actions), 0.5)
         late = np.full((m, self.n_actions), self.cost_wrong)
         early[rows, labels[1]] = 0.0
         early[rows, labels[0]] = 1.0
@@ -54,36 +53,31 @@ class LateBloomer(Planted):
 class Drifting(Planted):
     """Costs that are never i.i.d. for long, without a moment at which anything happens.
 
-    Breaks learners that average all of the past, and those that commit. Several policies are planted; their weights are
+    Breaks learners that average all of the past, and those that commit. Four policies are planted; their weights are
     the softmax of independent random walks, and an action is cheap in proportion to the weight of those that play it.
 
     Parameters
     ----------
     n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
-    n_policies : policies planted, >= 2
-    n_steps : times at which the weights move, evenly over the horizon, >= 1
     speed : standard deviation of a walk over the whole horizon, > 0
 
     """
 
-    n_policies: int = 4  # type: ignore[misc]  # an option here
-    n_steps: int = 200
+    n_policies = 4
     speed: float = 4.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("n_policies", self.n_policies, 2)
-        whole("n_steps", self.n_steps, 1)
         real("speed", self.speed, "a positive number", lambda number: number > 0)
 
     def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
-        steps = child(seed, "environment", "drift").normal(size=(self.n_steps, self.n_policies))
-        walks = np.cumsum(steps * self.speed / np.sqrt(self.n_steps), axis=0)
+        steps = child(seed, "environment", "drift").normal(size=(STEPS, self.n_policies))
+        walks = np.cumsum(steps * self.speed / np.sqrt(STEPS), axis=0)
         weights = np.exp(walks - walks.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         plays = labels[:, :, None] == np.arange(self.n_actions)
         right = np.clip(np.einsum("sj,jmk->smk", weights, plays), 0.0, 1.0)
-        starts = np.arange(self.n_steps) * horizon // self.n_steps
+        starts = np.arange(STEPS) * horizon // STEPS
         return Steps(starts, self.cost_wrong - (self.cost_wrong - self.cost_right) * right)
 
 

@@ -1,6 +1,5 @@
 """The greedy family: epsilon-greedy, epoch-greedy and explore-then-commit play what looks best, and explore."""
 
-from math import ceil
 from typing import Any, cast
 
 import numpy as np
@@ -113,17 +112,15 @@ MOST = 1e6  # a scale from which on every round that there can be explores
 class EpsilonGreedy(GreedyLearner):
     """In round t: uniform with probability e_t = min(1, a / t^(1/3)), else the best policy of the last training.
 
-    Setting: i.i.d. rounds, each estimated by (c / q) e_y. Guarantee (derived for this project): to leading order, for a
-    = (K log N / 3)^(1/3), E[regret] <= 3.25 T^(2/3) (K log N)^(1/3) if it trained in every round, 3.6 (...) at powers
-    of 2. ``guarantee()`` is a bound that holds at every T: the sum of all e_t, of what the policy then in force may
-    lose, and of sqrt(T log N / 2). Oracle: one minimiser per training, about log2(T) in all.
+    Setting: i.i.d. rounds, each estimated by (c / q) e_y; trainings are after rounds 1, 2, 4, 8, ..., each one
+    minimiser. Guarantee (derived for this project): to leading order, for a = (K log N / 3)^(1/3), E[regret] <= 3.6
+    T^(2/3) (K log N)^(1/3). ``guarantee()`` is a bound that holds at every T: the sum of all e_t, of what the policy
+    then in force may lose, and of sqrt(T log N / 2).
 
     Parameters
     ----------
     oracle, horizon, seed : as of every learner; how rounds are played depends on the oracle alone
     scale : a > 0; None takes the one above
-    ratio : training takes place after round 1, and again when there are ``ratio`` >= 1 times as many rounds; 2 means
-        after rounds 1, 2, 4, 8, ..., 1 after every round
 
     """
 
@@ -136,13 +133,11 @@ class EpsilonGreedy(GreedyLearner):
         horizon: int | None = None,
         seed: int = 0,
         scale: float | None = None,
-        ratio: float = 2.0,
     ) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         if scale is None:
             scale = float(np.cbrt(self.n_actions * self._log_size / 3))
         self.scale = real("scale (a)", scale, "finite and above 0", lambda a: a > 0)
-        self.ratio = real("ratio", ratio, "finite and at least 1", lambda factor: factor >= 1)
         self._training = 1
 
     @property
@@ -157,7 +152,7 @@ class EpsilonGreedy(GreedyLearner):
         self._log.add(row, action, cost / probability)
         if self.played + 1 == self._training:
             self._log.train()
-            self._training = self._after(self._training)
+            self._training *= 2
 
     def guarantee(self) -> float:
         """Return the bound on expected regret for i.i.d. rounds, at this T, a, K and class; inf with no horizon.
@@ -166,9 +161,7 @@ class EpsilonGreedy(GreedyLearner):
         """
         if self.horizon is None:
             return np.inf
-        ends = [1]
-        while ends[-1] < self.horizon:
-            ends.append(min(self.horizon, self._after(ends[-1])))
+        ends = [*(2**n for n in range((self.horizon - 1).bit_length())), self.horizon]
         seen = np.array(ends[:-1], dtype=float)
         once, T = np.array([1.0, self.horizon])
         lost = self._deviation(self.n_actions * (self._inverses(seen + 1) - self._inverses(once)), seen)
@@ -178,9 +171,6 @@ class EpsilonGreedy(GreedyLearner):
     def _epsilon(self) -> float:
         """Return e_t of the current round; a round before the first training explores for certain."""
         return 1.0 if not self._log.trained else min(1.0, self.scale / (self.played + 1) ** (1 / 3))
-
-    def _after(self, training: int) -> int:
-        return max(training + 1, ceil(self.ratio * training))
 
     def _explored(self, t: Floats) -> Floats:
         """Return the integral of e from 0 to ``t``; e is 1 up to a^3."""

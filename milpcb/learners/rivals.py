@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from milpcb import rng
-from milpcb.core.checks import choice, context_array, index, whole
+from milpcb.core.checks import context_array, index, whole
 from milpcb.core.extras import needs
 from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.learners.base import Learner
@@ -105,18 +105,8 @@ def _check(arguments: str) -> None:
         raise InputError("arguments must have --cb_explore_adf: with it VW returns a probability for each action")
 
 
-# The policies that are made from a classifier and the number of actions, and how each is kept to one thread.
-POLICIES = {
-    "AdaptiveGreedy": {"njobs": 1},
-    "BootstrappedTS": {"njobs_arms": 1},
-    "BootstrappedUCB": {"njobs_arms": 1},
-    "EpsilonGreedy": {"njobs": 1},
-    "SoftmaxExplorer": {"njobs": 1},
-}
-
-
 class ContextualBandits(Learner):
-    """A policy of contextualbandits 0.3.30 (Cortes 2018) over scikit-learn's decision trees, refitted in batches.
+    """BootstrappedUCB of contextualbandits 0.3.30 (Cortes 2018) over trees of scikit-learn, refitted in batches.
 
     Setting: costs of one law, given context and action; no guarantee is computed. The first ``refit`` rounds are
     uniform; then a policy is fitted to all rounds so far, again and again, and played on every context until the next
@@ -126,7 +116,6 @@ class ContextualBandits(Learner):
     Parameters
     ----------
     contexts, n_actions, horizon, seed : as of every learner
-    policy : name of its class in contextualbandits.online
     depth : greatest depth of a tree
     refit : rounds between two fits; a tenth of those so far where that is more
 
@@ -142,13 +131,11 @@ class ContextualBandits(Learner):
         *,
         horizon: int | None = None,
         seed: int = 0,
-        policy: str = "BootstrappedUCB",
         depth: int = 3,
         refit: int = 50,
     ) -> None:
         super().__init__(n_actions=n_actions, horizon=horizon, seed=seed)
         self._contexts = context_array(contexts)
-        self._policy = choice("policy", policy, POLICIES)
         self._depth = whole("depth", depth, 1)
         self._refit = whole("refit", refit, 1)
         self._rounds: list[list[int]] = []  # row, action, reward
@@ -184,7 +171,7 @@ class ContextualBandits(Learner):
         rows, actions, rewards = np.array(self._rounds[:rounds]).T
         seeds = self._child("fit", rounds).integers(1, 2**31, size=2).tolist()  # the package refuses a seed of 0
         base = tree(max_depth=self._depth, random_state=seeds[0])
-        policy = getattr(online, self._policy)(base, self.n_actions, random_state=seeds[1], **POLICIES[self._policy])
+        policy = online.BootstrappedUCB(base, self.n_actions, random_state=seeds[1], njobs_arms=1)
         policy.fit(self._contexts[rows], actions, rewards)
         self._plays = np.asarray(policy.predict(self._contexts), dtype=np.int64)
 

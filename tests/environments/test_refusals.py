@@ -31,7 +31,6 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: Supervised("wines"), "'wine'"),
     (lambda: LateBloomer(early=1.5), "early"),
     (lambda: Drifting(speed=0), "speed"),
-    (lambda: Drifting(n_policies=1), "n_policies"),
     (lambda: Seasonal(n_seasons=1), "n_seasons"),
     (lambda: AlternatingLeader(n_turns=0), "n_turns"),
     (lambda: Parity(n_features=1), "n_features"),

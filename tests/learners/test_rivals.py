@@ -42,15 +42,9 @@ def vw(arguments):
     return pytest.param(make, id=arguments, marks=needs("vowpalwabbit"))
 
 
-def trees(policy):
-    """Return a maker of policies over trees, as a parameter."""
-    make = partial(ContextualBandits, CONTEXTS, 2, policy=policy, refit=10)
-    return pytest.param(make, id=policy, marks=needs("contextualbandits"))
-
-
 MADE = [
     *map(vw, ("--regcbopt -q xa", "--squarecb -q xa", "--bag 3 -q xa", "--cover 3 -q xa", "--rnd 3 --epsilon 0.1")),
-    *map(trees, ("BootstrappedUCB", "BootstrappedTS", "EpsilonGreedy", "SoftmaxExplorer", "AdaptiveGreedy")),
+    pytest.param(partial(ContextualBandits, CONTEXTS, 2, refit=10), id="trees", marks=needs("contextualbandits")),
 ]
 
 
