@@ -76,13 +76,6 @@ class RunningMean:
     def __init__(self) -> None:
         self.count, self.total, self._squares = 0, 0.0, 0.0
 
-    @classmethod
-    def of_zeros(cls, count: int) -> RunningMean:
-        """Return that of so many zeros, which were known beforehand."""
-        made = cls()
-        made.count = count
-        return made
-
     def add(self, number: float) -> None:
         """Take in the next number."""
         guess = (self.total + 0.5) / (self.count + 1)

@@ -97,20 +97,6 @@ class ContextsSoFar:
         """Have the constraints bound anew with the next decision."""
         self._bound_at = 0
 
-    def with_actions(self, names: Sequence[Any]) -> ContextsSoFar:
-        """Return the sums for more actions, the last of ``names``: a new one counts as any that is not named does."""
-        made = ContextsSoFar(self._constraints, len(names))
-        made._decisions, made._read = self._decisions, self._read
-        more = range(self._n_actions, len(names))
-        for constraint, own, sums in zip(self._constraints, self._sums, made._sums, strict=True):
-            like = min(set(range(self._n_actions)) - constraint.named(names), default=None)
-            for key, by_row in own.items():
-                sums[key] = {
-                    row: np.append(total, [0.0 if like is None else total[like] for _ in more])
-                    for row, total in by_row.items()
-                }
-        return made
-
     def state(self) -> dict[str, Any]:
         """Return everything as plain data."""
         sums = [

@@ -80,16 +80,6 @@ class Groups:
             else:
                 group.ledger.add(row, drawn, cost, estimate)
 
-    def with_actions(self, n_actions: int) -> Groups:
-        """Return the groups for more actions, which so far stood for action 0, and were not played."""
-        made = Groups(self._conditions, n_actions)
-        for old, new in zip(self._groups, made._groups, strict=True):
-            known = len(old.rates)
-            new.cost = old.cost
-            new.ledger.go_on(old.ledger, range(known, n_actions))
-            new.rates = old.rates + [RunningMean.of_zeros(old.cost.count) for _ in range(known, n_actions)]
-        return made
-
     def summaries(self, oracle: Minimiser, names: Sequence[Any], confidence: float, scale: Scale) -> list[GroupSummary]:
         """Return what is known of each group; all of it holds at once, at all times, with the confidence."""
         chance = (1 - confidence) / len(self._conditions) / (len(names) + 2)

@@ -81,16 +81,13 @@ def action_names(policies: PolicyClass) -> list[Any]:
 def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
     """Return the class with one action more, the last one; raises InputError where it cannot have it."""
     own: set[str] = {part.name for part in fields(policies)} if is_dataclass(policies) else set()
-    if "n_actions" not in own:
-        raise InputError(f"a {type(policies).__name__} cannot have another action: it has no n_actions to be raised")
-    names, named = action_names(policies), bool(getattr(policies, "action_names", None))
-    new = isinstance(name, str) and name.strip() and name not in names if named else str(name) == str(len(names))
-    if not new:
-        wanted = "a name that no action has" if named else f"the next number, {len(names)}, as actions have no names"
-        raise InputError(f"add_action takes {wanted}, got {shown(name)}")
+    names = getattr(policies, "action_names", None)
+    if "n_actions" not in own or not names:
+        raise InputError(f"a {type(policies).__name__} without n_actions and action_names cannot have another action")
+    if not isinstance(name, str) or not name.strip() or name in names:
+        raise InputError(f"add_action takes a name that no action has, got {shown(name)}")
     changed: Any = policies
-    more = {"action_names": [*names, name]} if named else {}
-    return cast("PolicyClass", replace(changed, n_actions=len(names) + 1, **more))
+    return cast("PolicyClass", replace(changed, n_actions=len(names) + 1, action_names=[*names, name]))
 
 
 def known(

@@ -126,15 +126,13 @@ class DecisionRounds:
 
     def with_actions(self, reader: ContextReader, names: Sequence[Any]) -> DecisionRounds:
         """Return the rounds of a class with more actions, which go on in place of these; raises InputError."""
-        if self.rules and not self._arrive:
-            raise InputError("constraints are on contexts given in advance, so no action can be added")
+        if self._constraints or self.groups:
+            raise InputError("an action can be added where there are neither constraints nor groups")
         known = (None if self._arrive else self.oracle.contexts, ())
         made = DecisionRounds(self._settings, reader, names, self._constraints, known)
         if self._arrive and self.oracle.n_contexts:
             made.oracle.rows(self.oracle.contexts)
         made.learner.go_on(self.learner)
-        made._so_far = self._so_far.with_actions(names)
-        made.groups = self.groups.with_actions(len(names))
         made.book, made._rng = self.book, self._rng
         return made
 

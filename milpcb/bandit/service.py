@@ -142,11 +142,11 @@ class Bandit(BanditAnswers):
         with self.lock:
             return self._rounds.act(read, available)
 
-    def add_action(self, name: str | int) -> None:
-        """Add a last action, by a new name, or the next number; all that is known is kept.
+    def add_action(self, name: str) -> None:
+        """Add a last action, by a new name; all that is known is kept.
 
-        Raises InputError on a name that there is, for classes without ``n_actions``, for learners other than ``exp4``
-        and ``uniform``, and where constraints are on contexts given in advance; nothing is changed then.
+        Raises InputError on a name that there is, for classes without names of actions, for learners other than
+        ``exp4`` and ``uniform``, and where there are constraints or groups; nothing is changed then.
         """
         with self.lock:
             policies = made.with_action(self._policies, name)
@@ -154,7 +154,7 @@ class Bandit(BanditAnswers):
             names = made.action_names(policies)
             self._rounds = self._rounds.with_actions(reader, names)
             self._policies, self._reader, self._names = policies, reader, names
-            self._added.append(str(name))
+            self._added.append(name)
 
     def learn(self, decision: Decision | str, *, cost: Any = None, reward: Any = None) -> None:
         """Take in what a decision cost, or the reward it earned, within its range; each decision once.
