@@ -1,7 +1,6 @@
 """Errors a user can fix: each message is one line that names what is wrong and how to fix it."""
 
 import difflib
-import errno
 import linecache
 import os
 import sysconfig
@@ -125,14 +124,9 @@ def _is_compiled(name: str) -> bool:
     return not (name.startswith("<") or Path(name).is_absolute())
 
 
-def out_of_memory(error: BaseException | None) -> bool:
-    """Return whether an error, or a cause of it, is that memory was too small (a library then often is "not found")."""
-    while error is not None:
-        starved = isinstance(error, MemoryError) or getattr(error, "errno", None) in {errno.ENOMEM, errno.EAGAIN}
-        if starved or any(sign in str(error).lower() for sign in _NO_MEMORY):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+def out_of_memory(error: BaseException) -> bool:
+    """Return whether an error is that memory was too small, in the words of any library."""
+    return isinstance(error, MemoryError) or any(sign in str(error).lower() for sign in _NO_MEMORY)
 
 
 def shown(value: object) -> str:

@@ -1,7 +1,6 @@
 """Errors of others on one line: what they say where memory is too small."""
 
 import ctypes
-import errno
 import os
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from milpcb.errors import MEMORY, cause, out_of_memory, traced
     "error",
     [
         MemoryError(),
-        OSError(errno.ENOMEM, "Cannot allocate memory"),
         ImportError("libhighs.so: cannot allocate memory in static TLS block"),
         ImportError("core.so: failed to map segment from shared object"),
         RuntimeError("can't start new thread"),
