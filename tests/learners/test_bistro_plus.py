@@ -232,28 +232,3 @@ def test_the_scale_of_the_relaxation_is_estimated_once() -> None:
     given = learner_on(TREES, 50_000, {"kind": "search"}, scale=learner.scale)
     assert transcript(learner, 30) == transcript(given, 30)
     assert learner.oracle.calls == asked + 30 * 4  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    ("noise", "costs"), [("paper", "planted"), ("signed", "planted"), ("signed", "only losses"), ("signed", "no loss")]
-)
-def test_regret_stays_below_the_guarantee(noise: str, costs: str) -> None:
-    """On games of two actions; on the planted one it is far below that of uniform play, and falls."""
-    T, labelings = 6000, np.array([[0, 1, 0, 1, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]])
-    oracle = open_oracle(FiniteClass(labelings, 2), CONTEXTS, kind="enumeration")
-    learner = BistroPlus(oracle, FinitePool(CONTEXTS), horizon=T, seed=1, queries="profile", noise=noise)
-    rng, paid, total = np.random.default_rng(0), [], np.zeros((5, 2))
-    for t in range(T):
-        row = t % 5
-        shown = (rng.random(2) < np.where(np.arange(2) == labelings[0, row], 0.2, 0.8)).astype(float)
-        shown = {"planted": shown, "only losses": np.ones(2), "no loss": np.zeros(2)}[costs]
-        q = learner.act(row)
-        action = int(rng.random() > q[0])
-        learner.learn(row, action, shown[action], q[action])
-        paid.append(q @ shown)
-        total[row] += shown
-    regret = sum(paid) - oracle.value(total)
-    assert regret < learner.guarantee()
-    if costs == "planted":
-        assert regret < 0.5 * 0.3 * T  # uniform play loses 0.3 a round
-        assert sum(paid[-1000:]) < sum(paid[:1000]) - 50

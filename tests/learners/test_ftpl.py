@@ -138,14 +138,6 @@ def test_guarantee_is_the_bound_and_the_defaults_are_tuned(separator: Any, kappa
         assert other.guarantee() > learner.guarantee()
 
 
-@pytest.mark.parametrize(("switch", "separator"), [(0, None), (1000, [0, 1, 3])])
-def test_regret_is_within_the_guarantee_also_when_costs_switch(switch: int, separator: Any) -> None:
-    """And the bound is less than the regret of uniform play on fixed costs."""
-    T = 8000
-    learner = ftpl(LABELINGS, horizon=T, separator=separator)
-    assert play_planted(learner, T, 0, switch)[2] <= learner.guarantee() < 0.4 * T
-
-
 # --------------------------------------------------------------------------- routes, state, mistakes
 
 
