@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 from scipy.stats import norm
 
-from milpcb.errors import InputError
 from milpcb.offline import evaluate, read_log, scores
 from milpcb.offline.compressed import EntryRanges
 from milpcb.offline.evaluate import FORGETS, adapted
@@ -88,21 +87,6 @@ def test_parts_add_up_to_the_whole(table):
         assert leaf.value.standard_error == pytest.approx(alone.standard_error, rel=0.05)
 
 
-def test_policies_are_numbers_names_or_predict(table):
-    """Names of actions and their numbers are the same policy; parts are left out where there are none."""
-    numbers = np.arange(N) % 3
-    one, other = evaluate(table, numbers), evaluate(table, [str(k) for k in numbers])
-    assert one == other
-    assert one.leaves == ()
-    for wrong, line in (
-        (["7"] * N, "unknown action of the policy '7'"),
-        (np.full(N, 3), "unknown action of the policy '3'; known: 0, 1, 2"),
-        ([0, 1], "the policy plays 2 actions for 80 rows"),
-    ):
-        with pytest.raises(InputError, match=line):
-            evaluate(table, wrong)
-
-
 def test_a_policy_that_draws_its_actions_has_the_mean_of_the_mixed_scores(table):
     """Value, gains and standard errors by the definition sum_k p_jk Gamma_jk, on every row."""
     draws = np.random.default_rng(0).dirichlet([1, 1, 1], N)
@@ -112,13 +96,6 @@ def test_a_policy_that_draws_its_actions_has_the_mean_of_the_mixed_scores(table)
     for k, name in enumerate("012"):
         assert close(found.gain_over[name], mean_of(own - table.table[:, k]))
     assert found.leaves == ()
-
-
-def test_probabilities_of_0_and_1_are_the_actions_themselves(table):
-    """All numbers are those of the deterministic policy, to the last digits."""
-    played = np.arange(N) % 3
-    one, other = (evaluate(table, policy) for policy in (played, np.eye(3)[played]))
-    assert (one.value, one.gain, one.gain_over) == (other.value, other.gain, other.gain_over)
 
 
 def test_probabilities_are_matched_by_name(table):
@@ -149,15 +126,6 @@ def test_ranges_hold_what_can_happen():
     assert found.entry == pytest.approx(np.ptp([*known, *played]))
     assert found.difference == pytest.approx(2 * np.abs(np.subtract.outer([*known, *played], known)).max())
     assert EntryRanges.between((0.0, 1.0), (0.0, 1.0), 0.0) == (np.inf, np.inf)
-
-
-def test_words_follow_the_intervals(table):
-    """Better, worse and neither are told by the interval of the gain."""
-    better = scores(drawn(reward=np.where(drawn().action == 2, 9.0, 1.0) + drawn().outcome / 9), "snips")
-    assert evaluate(better, np.zeros(N, int)).gain.upper < 0 < evaluate(better, np.full(N, 2)).gain_over_logged.lower
-    assert "It is better than what was done" in " ".join(evaluate(better, np.full(N, 2)).words())
-    assert "It is worse than the best constant" in " ".join(evaluate(better, np.zeros(N, int)).words())
-    assert "There is no evidence that it is better or worse" in " ".join(evaluate(table, np.arange(N) % 3).words())
 
 
 # ------------------------------------------------------------------- logs of learners

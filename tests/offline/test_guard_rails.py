@@ -119,20 +119,6 @@ def test_what_is_compared_with_keeps_its_own_limit(two):
         LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
 
 
-def test_rows_of_no_weight_have_no_part_in_a_limit(two):
-    """The fit to all rows with weights of 0 is that to the others."""
-    X, done, outcome, limits = two
-    weight = (np.arange(len(X)) < 300).astype(float)
-    here = np.arange(300)
-    part = {"reward": outcome["reward"][:300], "propensity": [0.5, 0.5]}
-    found = []
-    for rows, own, given, weights in ((X, limits, outcome, weight), (X[:300], limits.take(here), part, None)):
-        guard = no_worse_than("no", outcome=own, draws=20, margin=0.1)
-        tree = LoggedPolicyTree(max_depth=1, method="ips", constraints=[guard])
-        found.append(tree.fit(rows, done[: len(rows)], sample_weight=weights, **given).policy_value_)
-    assert found[0] == pytest.approx(found[1])
-
-
 def test_objectives_of_an_estimator(two):
     """By what is guaranteed both policies are kept; only scores have it; another word is one line."""
     X, done, outcome, _ = two

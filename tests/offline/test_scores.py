@@ -52,14 +52,6 @@ def test_the_other_methods_are_parts_of_it():
         assert snips[:, k].mean() == pytest.approx(weights @ log.outcome / weights.sum())
 
 
-def test_snips_moves_with_the_outcomes():
-    """A number added to all outcomes is added to all values; ips has no such manners."""
-    X, action, y, e = drawn()
-    for method, moves in (("snips", True), ("ips", False)):
-        two = [scores(read_log(X, action, reward=y + c, propensity=e), method).table for c in (0, 100)]
-        assert np.allclose(two[1].mean(axis=0), two[0].mean(axis=0) + 100) == moves
-
-
 class Remembers(RegressorMixin, ClassifierMixin, BaseEstimator):
     """A model that fails if it predicts a row it was fitted to; the first feature is the number of the row."""
 
@@ -126,13 +118,6 @@ def test_costs_mirror_rewards():
     plain = scores(read_log(X, action, reward=y, propensity=e), model_outcome=LinearRegression())
     assert np.allclose(plain.table - up.table, price)
     assert np.allclose(up.logged, y - np.array(price)[action])
-
-
-def test_treatment_costs_by_name_and_by_row():
-    """Actions that are not named cost nothing; a table has a price for each row."""
-    log = log_of()
-    by_name = scores(log, "ips", treatment_cost={"2": 3.0}).table
-    assert np.array_equal(by_name, scores(log, "ips", treatment_cost=np.tile([0, 0, 3.0], (60, 1))).table)
 
 
 def test_small_propensities_are_raised_and_counted():

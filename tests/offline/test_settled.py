@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from milpcb.commands.plan import plan as command
 from milpcb.errors import InputError
 from milpcb.offline import read_log, scores, settled
-from milpcb.offline.planning import Design, Plan, SimulatedTrial
-from milpcb.offline.settled import INSIDE, STAKES, Refutation, TrialRows, means_before
+from milpcb.offline.planning import Design, SimulatedTrial
+from milpcb.offline.settled import INSIDE, STAKES, means_before
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.rng import child
 from policies import DecisionTrees
@@ -133,18 +133,6 @@ def test_a_log_whose_chances_change_needs_its_floor():
     assert settled(log, STUMPS, 0.1, floor=half).refuted_eps >= first.refuted_eps * 0.9
 
 
-def test_stakes_do_not_change_with_eps_and_factors_stay_above_0():
-    """So the evidence grows with eps: what is refuted for one eps is for all above."""
-    X, action, cost = trial(200)
-    oracle = GrowingOracle(STUMPS)
-    chance = np.array(CHANCES)[action]
-    rows = TrialRows.of(oracle.rows(X), action, cost, chance, np.full(200, 0.25), K)
-    found = Refutation(oracle, oracle.log_union, rows, 0.95)
-    least = [found._evidence(eps).least for eps in (0.0, 0.01, 0.1, 1.0)]
-    assert np.isfinite(least).all()
-    assert (np.diff(least, axis=0) > 0).all()
-
-
 # ------------------------------------------------------------------- planned trials
 
 TWO_STUMPS = DecisionTrees(2, depth=1, thresholds=[[0.5]] * 2)
@@ -170,13 +158,6 @@ def test_a_simulated_trial_ends_where_it_is_found_to(seed):
     assert not trial.ends(int(n / 1.02), 0.1)
     assert not trial.ends(trial.fewest(0.1), 0.1)
     assert trial.rows_needed(0.1, int(n / 1.02)) == np.inf
-
-
-def test_rows_are_read_off_the_trials():
-    """The least number of rows by which so many had ended, and its interval."""
-    found = Plan(np.array([10.0, 20, 30, 40, np.inf]), 100)
-    assert [found.needed(p) for p in (0.2, 0.21, 0.8, 0.9)] == [10, 20, 40, np.inf]
-    assert found.between(0.5) == (10, np.inf)
 
 
 def test_the_command_prints_a_table_and_writes_a_picture(tmp_path):
