@@ -14,7 +14,7 @@ from milpcb.experiments.study.sections import Component, Config
 from milpcb.plugins import local_classes, registry
 from milpcb.plugins.local_classes import file_of
 
-_OWN = Path(__file__).parents[2]  # the package milpcb
+_OWN = [Path(__file__).parents[3] / package for package in ("milpcb", "policies")]
 _NAMED = ("solver", "oracle", "relaxation", "learner", "policies", "environment")  # kinds that options may name
 
 
@@ -50,12 +50,12 @@ def _installed_classes(value: Any) -> Iterator[str]:
                     yield registry.target(kind, name)
 
 
-def source_file(name: str, *folders: Path) -> Path | None:
+def source_file(name: str) -> Path | None:
     """Return the file of the module in ``module:Class``, found without importing it; None where there is none."""
     parts = name.partition(":")[0].split(".")
     spec = local_classes.installed(parts[0])
     if spec is None:
-        within = [*local_classes.folders(), *folders]
+        within = local_classes.folders()
     elif len(parts) == 1:
         return Path(spec.origin) if spec.origin else None
     else:
@@ -67,19 +67,14 @@ def is_installed_file(file: Path) -> bool:
     """Return whether a file of source code belongs to Python, to an installed package, or to milpcb itself."""
     paths = sysconfig.get_paths()
     folders = [Path(paths[name]) for name in ("purelib", "platlib", "stdlib", "platstdlib")]
-    own = (_OWN, _OWN.with_name("policies"))
     resolved = file.resolve()
-    return any(resolved.is_relative_to(folder.resolve()) for folder in (*folders, *own))
+    return any(resolved.is_relative_to(folder.resolve()) for folder in (*folders, *_OWN))
 
 
 def source_digest(name: str) -> str | None:
     """Return the SHA-256 of the source of ``module:Class`` and what it imports beside it; None for milpcb's own."""
     file = source_file(name)
-    if (
-        file is None
-        or not file.is_file()
-        or any(file.is_relative_to(own) for own in (_OWN, _OWN.with_name("policies")))
-    ):
+    if file is None or not file.is_file() or any(map(file.is_relative_to, _OWN)):
         return None
     module = name.partition(":")[0].split(".")
     root = file.parents[len(module) - (file.name != "__init__.py")]
@@ -121,13 +116,9 @@ def foreign_parts(config: Config) -> list[str]:
         for name in dict.fromkeys(named_classes(config.table()))
         if (file := source_file(name))
     ]
-    sections: dict[str, list[Component]] = {
-        "environment": list(config.environments),
-        "policies": list(config.policies),
-        "constraint": list(config.constraints),
-        "learner": list(config.learners),
-    }
-    for kind, components in sections.items():
+    lists: tuple[Sequence[Component], ...]
+    lists = (config.environments, config.policies, config.constraints, config.learners)
+    for kind, components in zip(("environment", "policies", "constraint", "learner"), lists, strict=True):
         for each in components:
             read = file_options(kind, each.name, each.options)
             found += [f"it reads {each.options[option]} ({option} of {each.name})" for option in read]
@@ -147,32 +138,29 @@ def _with_imports(files: set[Path], root: Path) -> set[Path]:
     found, waiting = set(files), list(files)
     while waiting:
         file = waiting.pop()
-        imported = {
-            each for name in _imported_names(file, root, content_digest(file)) for each in _files_of(root, name)
-        }
+        names = _imported_names(file, root, content_digest(file))
+        imported = {each for name in names for each in _files_of(root, name)}
         waiting += imported - found
         found |= imported
     return found
 
 
 @lru_cache(maxsize=256)
-def _imported_names(file: Path, root: Path, _content: str) -> tuple[tuple[str, ...], ...]:
+def _imported_names(file: Path, root: Path, _content: str) -> list[list[str]]:
+    """Return what a file imports; what follows "from a import" may be a module or a name in one."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):  # importing it will raise with the reason
-        return ()
-    return tuple(tuple(name) for name in _imports(tree, list(file.parent.relative_to(root).parts)))
-
-
-def _imports(tree: ast.AST, package: list[str]) -> Iterator[list[str]]:
-    """Yield what a module of ``package`` imports; what follows "from a import" may be a module or a name in one."""
+        return []
+    package, found = list(file.parent.relative_to(root).parts), list[list[str]]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name.split(".") for alias in node.names)
+            found += [alias.name.split(".") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) + 1 - node.level] if node.level else []
             base = [*above, *(node.module.split(".") if node.module else [])]
-            yield from ([*base, alias.name] for alias in node.names)
+            found += [[*base, alias.name] for alias in node.names]
+    return found
 
 
 def _files_of(root: Path, parts: Sequence[str]) -> list[Path]:
