@@ -14,7 +14,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from milpcb.core.kernels import KEPT
+from milpcb.core.kernels import LINE
 from milpcb.plugins.registry import BUILTIN
 from tests.processes import one_by_one
 
@@ -254,6 +254,6 @@ def test_a_vendor_is_loaded_by_its_own_users_only() -> None:
     for done, (options, loaded) in zip(
         one_by_one("import milpcb, milpcb.learners, policies", *programs), USERS.items(), strict=True
     ):
-        said = done.stderr.replace(f"{KEPT}\n", "")  # where the kernels have just changed
+        said = done.stderr.replace(f"{LINE}\n", "")  # where the kernels have just changed
         assert (done.returncode, said) == (0, ""), options
         assert set(done.stdout.split()) <= loaded, options
