@@ -249,48 +249,44 @@ def compress(
     products += residual[:, :, None] * base + residual[:, None, :] * base[:, None]
     known = float((found.regression[0] + charge).min()), float((found.regression[1] + charge).max())
     smallest = float(found.least.min()) if randomised else max(min_propensity, float(found.least.min()))
+    clipped = 0 if randomised else int(stats.outcomes[:, 2].sum())
     return CompressedLog(
-        codes,
-        sizes,
-        sizes[:, None] * base + residual,
-        products,
-        n,
-        done,
-        barred,
-        found.counts,
-        _outcome(stats, found.counts, charge),
-        _outcome(stats, found.counts, np.zeros(K))[1] * float(np.sqrt((n - 1) / n)),
-        EntryRanges.between((least + float(charge.min()), most + float(charge.max())), known, smallest),
-        maximise,
-        _diagnostics(
-            found,
-            n,
-            barred.sum(axis=0),
-            parts,
-            actions=actions,
-            clipped=0 if randomised else int(stats.outcomes[:, 2].sum()),
-            min_propensity=min_propensity,
-        ),
+        codes=codes,
+        sizes=sizes,
+        scores=sizes[:, None] * base + residual,
+        products=products,
+        n=n,
+        done=done,
+        barred=barred,
+        counts=found.counts,
+        outcome=_outcome(stats, found.counts, charge),
+        spread=_outcome(stats, found.counts, np.zeros(K))[1] * float(np.sqrt((n - 1) / n)),
+        ranges=EntryRanges.between((least + float(charge.min()), most + float(charge.max())), known, smallest),
+        maximise=maximise,
+        diagnostics=_trust(found, n, np.rint(barred.sum(axis=0)), parts, actions, clipped, min_propensity),
     )
 
 
-def _diagnostics(found: Summed, n: int, barred: Floats, parts: Any, **known: Any) -> Diagnostics:
-    nothing = np.rint(barred)  # rows (K,) in which an action was not possible
-    there = np.maximum(n - nothing, 1.0)
-    calibration, unseen = found.inverse / there, list[str]()
-    error = np.maximum(0.0, found.squares - there * calibration**2) / np.maximum(1, there - 1) / there
-    for k, name in enumerate(known["actions"]):
+def _trust(
+    found: Summed, n: int, barred: Floats, parts: Any, actions: tuple[str, ...], clipped: int, least: float
+) -> Diagnostics:
+    there, unseen = np.maximum(n - barred, 1.0), list[str]()
+    for k, name in enumerate(actions):
         own = [words for action, words in parts if action == k]
-        unseen += sentence(name, own, 0 if own else int(nothing[k]), ignored=False)
+        unseen += sentence(name, own, 0 if own else int(barred[k]), ignored=False)
+    calibration = found.inverse / there
+    spread = np.maximum(0.0, found.squares - there * calibration**2) / np.maximum(1, there - 1)
     return Diagnostics(
+        actions=actions,
         least_propensity=found.least,
         effective_size=found.inverse**2 / found.squares,
+        clipped=clipped,
+        min_propensity=least,
         calibration=calibration,
-        calibration_error=np.sqrt(error),
+        calibration_error=np.sqrt(spread / there),
         rows=n,
         given=True,
         unseen=tuple(unseen),
-        **known,
     )
 
 
