@@ -1,18 +1,15 @@
 """Worth of a policy that was fixed beforehand: values with intervals.
 
-*Adaptive intervals* are for a log that a learner made, and one policy, fixed in advance or by earlier rows.
-
-Where a learner made the log, the probability of what a policy plays follows from what was seen before. Then scores are
-still right on average, but their spread changes by chance, and the usual interval of their mean holds too seldom. So
-the scores are made a martingale of nearly constant spread, to which the central limit theorem applies (Hadad,
-Hirshberg, Zhan, Wager & Athey 2021; Bibaut, Chambaz, Dimakopoulou, Kallus & van der Laan 2021):
+*Adaptive intervals* are for a log that a learner made, and one policy, fixed in advance or by earlier rows: there the
+spread of the scores changes by chance, and the usual interval holds too seldom. So the scores are made a martingale of
+nearly constant spread (Hadad, Hirshberg, Zhan, Wager & Athey 2021; Bibaut, Chambaz, Dimakopoulou, Kallus & van der Laan
+2021):
 
     Gamma_t(k) = m_t(k) + 1[a_t = k] / q_t(k) (y_t - m_t(k)),    m_t(k) the mean outcome of k in *earlier* rows,
 
-with the weights h_t = 1 / sqrt(v_t), v_t what 1 / q(what the policy plays) was in earlier rows, lately. So h_t is a
-function of earlier rows, but one of the policy, too: it is no factor of a row, and has no part in a search. Of the
-squares that add up to the standard error the rare large ones are missing in short logs; so it is at least what the mean
-square of y - m, where the policy was followed, makes with the known q, of which none counts as less than 1 / sqrt(n).
+with the weights h_t = 1 / sqrt(v_t), v_t the mean of 1 / q(the action of the policy) in earlier rows, lately. Of the
+squares that add up to the standard error the rare large ones are missing in short logs; so it is at least the error by
+the mean square of y - m, where the policy was followed, and the known q, none counted as less than 1 / sqrt(n).
 """
 
 from collections.abc import Mapping

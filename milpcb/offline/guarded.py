@@ -49,9 +49,8 @@ MOST_GROUPS = 20  # of a limit that is kept in each
 class NoWorseThan:
     """The limit that a second outcome is, in the population, no worse than something, with confidence.
 
-    A policy that is found under it keeps it in at least the share ``confidence`` of all logs, as the number of rows
-    grows, although it is chosen by the same rows. It is one of the ``constraints`` of an estimator; ``rule(policies,
-    contexts)`` is for ``milpcb.open_oracle``. Where no policy is shown to keep it, there is an InfeasibleError.
+    A policy that is found under it keeps it in at least the share ``confidence`` of all logs, as n grows. It is one of
+    the ``constraints`` of an estimator; ``rule(policies, contexts)`` is for ``milpcb.open_oracle``.
 
     Parameters
     ----------
@@ -60,9 +59,8 @@ class NoWorseThan:
     outcome : the scores of the second outcome, of the same rows in the same order; their sign is that of the log
     confidence : how often the limit is kept
     margin : by how much it may be worse, in the unit of the outcome; below 0 it must be better
-    draws : searches on resamples, one query each
-    seed : of the resamples
-    what : what messages call the outcome
+    draws, seed : searches on resamples, one query each, and the seed of the resamples
+    what : the name of the outcome in messages
     by, group : column and value of the rows that weigh something, where it is one of the limits for each group
 
     """

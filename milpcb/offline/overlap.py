@@ -2,11 +2,10 @@
 
 Propensities of 0 show it row by row. Otherwise it is looked for in the parts that one test of a column cuts off, or
 two. A part is without an action where fewer of its rows have it than ``FEWEST``, or than the share ``least`` to which
-propensities are raised, and where so few would nearly never come by chance. By chance there are as many as the given
-propensities add up to; where none were given, a ``FALL``-th of the share that the action has in the whole log, as
-propensities may differ. Their number is at least as spread as by Poisson's law, whose probability is to be at most
-``ALARM`` for all parts and actions together, half of it for single tests. The rows of a group count as one. Cut points
-are then moved as far as no further row of the action is met.
+propensities are raised, and where so few would nearly never come by chance: the given propensities add up to the number
+that is expected, or a ``FALL``-th of the share that the action has in the whole log. It is at least as spread as by
+Poisson's law, whose probability is to be at most ``ALARM`` for all parts and actions together, half of it for single
+tests. The rows of a group count as one. Cut points are then moved as far as no further row of the action is met.
 
 A policy that is found may end in other parts: where none of the rows of a part has the action that it plays there, the
 action is forbidden there and the search is repeated.

@@ -20,11 +20,10 @@ from milpcb.types import Floats
 class LoggedRounds:
     """A live environment (``milpcb.play``) whose rounds are those of a log, in its order.
 
-    A learner is shown the features of a row and chooses. If it chooses as the log did, with probability p, the round
-    counts with probability p_min / p, with p_min the least probability of *any* action in any row. So each row counts
-    with probability p_min whatever the learner chooses, and if rows are i.i.d., the rounds that count are what the
-    learner would have met online (Li, Chu, Langford & Wang, WSDM 2011, for p = 1/K; rejection for others). The least
-    probability of what was done would not do: it is larger by chance where a rare action was not taken.
+    Where a learner chooses as the log did, with probability p, the round counts with probability p_min / p, with p_min
+    the least probability of *any* action in any row. So each row counts with probability p_min whatever the learner
+    chooses, and if rows are i.i.d., the rounds that count are those that it would have met online (Li, Chu, Langford &
+    Wang, WSDM 2011, for p = 1/K). The least probability of the actions of the log would be larger by chance.
 
     Parameters
     ----------

@@ -143,18 +143,14 @@ def scores(
 ) -> Scores:
     """Return the scores of a log, cross-fitted: no model predicts a row that it has seen.
 
-    Raises InputError, and ExtraMissingError where scikit-learn is not installed.
-
     Parameters
     ----------
     log : see ``read_log``
     method : "dr", "ips", "snips" or "dm", see milpcb/offline/README.md
     model_outcome : scikit-learn regressor, or a classifier where outcomes are 0 and 1, fitted once per action and fold;
         None: histogram gradient boosting, or the mean of each action where the log is a small randomised trial
-    model_propensity : scikit-learn classifier, used where the log has no propensities; None: histogram gradient
-        boosting
-    cv : number of folds, >= 2, each with rows of every action; or the number of the fold of each row (n,)
-    seed : of the folds and of the default models
+    model_propensity : scikit-learn classifier, where the log has no propensities; None: histogram gradient boosting
+    cv, seed : number of folds, >= 2, or the number of the fold of each row (n,); and seed of folds and default models
     min_propensity : smaller propensities are raised to it, and counted, but not in a randomised trial
     treatment_cost : what an action costs beside its outcome, in the unit of the outcome: (K,), (n, K), or a mapping
         from names of actions to numbers or columns (n,), 0 for those not named

@@ -202,15 +202,13 @@ def settled(
     log_or_scores : a log with the propensities that actions were drawn with, in the order of its rows, or its scores by
         method "ips", with treatment costs
     policies : a policy class that is known before the first row: with explicit cut points, or of yes/no features
-    eps : in the unit of the outcome, above 0
-    confidence : how likely it is that a trial never ends with a policy to which another is better by eps
+    eps, confidence : an amount of the outcome, and how likely a trial never ends with a policy that is worse by it
     contexts : (n, d) what policies read; None: the features of the log
     outcome_range : the least and the greatest outcome there can be, treatment costs included
     floor : the least probability of any action on any context, known before each row: (n,), or one number. None: that
         of the log, where propensities are the same in all rows
-    expected : (n, K) the outcome of each action that a model of earlier rows or of other data expects in each row, in
-        the order of the actions of the log or by name. None: the mean of each action in the rows before. The better it
-        is, the sooner a trial ends; whatever it is, the confidence holds
+    expected : (n, K) the outcome of each action by a model of earlier rows or of other data, in the order of the
+        actions of the log or by name. None: the mean of each action in the rows before. The confidence holds with any
 
     """
     log, known, charge = _read(log_or_scores, policies)
