@@ -10,7 +10,7 @@ as they are: they, and their products.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import prod
@@ -160,11 +160,6 @@ class Statistics:
             self.outcomes[:, number] += np.bincount(rows.action, column, self.n_actions)
         found = np.asarray(np.concatenate(ends))
         self.ends[: len(found)] = np.maximum(self.ends[: len(found)], found)
-
-    def __add__(self, other: Self) -> Self:
-        """Return the sums over the rows of both."""
-        sums = {name: getattr(self, name) + getattr(other, name) for name in ("cells", "outcomes", "barred")}
-        return replace(self, **sums, ends=np.maximum(self.ends, other.ends))
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -161,7 +161,7 @@ def test_rows_kept_aside_are_drawn_by_their_place(fixed: Path) -> None:
     both = [summed(fixed, holdout=0.3, seed=seed)[1] for seed in (0, 1)]
     (everything,) = summed(fixed)[1]
     for kept, aside in both:
-        assert np.array_equal((kept + aside).cells, everything.cells)  # whole scores: sums are exact
+        assert np.array_equal(kept.cells + aside.cells, everything.cells)  # whole scores: sums are exact
         assert 0.2 < len(aside) / len(everything) < 0.4
     assert not np.array_equal(both[0][1].cells, both[1][1].cells)
 
