@@ -112,8 +112,8 @@ def _nearly_numbers(column: pl.Series) -> str:
     if own.sum() > 1 and not strange.any():
         shown = values.filter(odd)[0]
         return f"numbers such as '{shown}', of which the point or comma can be read in two ways: write 1234.5"
-    if len(values) > SCALE and (told := odd_numbers(values)):
-        return told
+    if len(values) > SCALE and (how := odd_numbers(values)):
+        return how
     others, numbers = values.filter(strange).to_list(), own & ~strange
     if numbers.sum() <= SCALE or not 0 < len(others) <= FEW or 2 * counts.filter(numbers).sum() < counts.sum():
         return ""
