@@ -73,7 +73,7 @@ def _dry_run(config: Config, path: Path) -> None:
         own = [cell for cell in study.cells if cell.learner.label == label]
         done, rounds = sum(cell.key in held.finished for cell in own), sum(cell.horizon for cell in own)
         table.add_row(label, spaced(len(own)), spaced(done), spaced(rounds))
-    for part in (*held.remarks, table, *study.left_out):
+    for part in (*held.remarks, table):
         out.print(part)
     out.print(f"{len(study.cells)} cells, of which {len(held.finished)} are finished in {path}")
     out.print(f"beside them the best policy in hindsight, {len(study.comparators)} times")

@@ -125,11 +125,9 @@ def _shown(directory: Path, kind: Kind) -> Iterator[tuple[dict[str, Any], dict[s
 
 
 def _question(results: Results) -> str:
-    frame, rules = results.finals, words.constraint_words(results.settings)
+    frame, rounds = results.finals, ", ".join(map(spaced, results.horizons))
     counts = [words.count(frame[axis].n_unique(), axis) for axis in ("learner", "environment", "seed")]
-    rounds = ", ".join(spaced(horizon) for horizon in results.horizons)
-    question = "Who pays least" if frame["learner"].n_unique() > 1 else "How much does it cost to learn"
-    return f"{question}{f', with {rules}' if rules else ''}? {', '.join(counts)}, {rounds} rounds."
+    return f"Who pays least? {', '.join(counts)}, {rounds} rounds."
 
 
 def _kept(results: Results) -> str:

@@ -15,7 +15,7 @@ of what follows.
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ from milpcb.experiments.results import records
 from milpcb.experiments.study.cells import FORMAT, Kind, Study, Task
 from milpcb.experiments.study.sections import Config
 
-_Facts = Mapping[str, Any]  # of a task
+_Facts = tuple[Kind, str, int, bool]  # of a task: kind, key, horizon, and whether its policy is drawn
 _POLICY_FILE = re.compile(r"best_policy_[\w.+-]+\.(txt|svg)")
 _CONFIG_SEAL = re.compile(r'checksum = "([0-9a-f]{64})"\n\Z')
 
@@ -96,9 +96,7 @@ class RunDirectory:
 
     def held(self, tasks: Iterable[Task]) -> Held:
         """Return which tasks have whole records, and remarks on damage and on other versions."""
-        wanted = [(task.kind, vars(task) | {"key": task.key}, task) for task in tasks]
-        line = "record {} of '{}' is damaged; it is played again"
-        return _held(self.path, wanted, lambda of: line.format(of["key"], of["title"]))
+        return _held(self.path, [(task.kind, task.key, task.horizon, task.draw) for task in tasks])
 
     def keep(self, task: Task, record: Mapping[str, Any]) -> None:
         """Write a finished task, and remove its saved state; a record that a power cut spoils is no record."""
@@ -135,10 +133,9 @@ class RunDirectory:
 def remarks(path: Path) -> tuple[str, ...]:
     """Return lines on damage in a run directory and on versions that differ; raises RunError where it is none."""
     index = records.read_index(path)
-    tasks: list[tuple[Kind, Any, None]] = [("cell", cell, None) for cell in index["cells"]]
-    tasks += [("comparator", comparator, None) for comparator in index["comparators"]]
-    advice = f"milpcb resume {path} plays it again"
-    return _held(path, tasks, lambda of: f"record {of['key']} is damaged and left out; {advice}").remarks
+    tasks: list[_Facts] = [("cell", each["key"], each["horizon"], False) for each in index["cells"]]
+    tasks += [("comparator", each["key"], each["horizon"], False) for each in index["comparators"]]
+    return _held(path, tasks).remarks
 
 
 def check_config(path: Path) -> None:
@@ -157,15 +154,15 @@ def check_config(path: Path) -> None:
         )
 
 
-def _held(path: Path, tasks: Iterable[tuple[Kind, _Facts, Task | None]], damaged: Callable[[_Facts], str]) -> Held:
+def _held(path: Path, tasks: Iterable[_Facts]) -> Held:
     versions, lines = dict[str, dict[str, str]](), []
-    for kind, facts, task in tasks:
+    for kind, key, horizon, draw in tasks:
         try:
-            record = records.read_whole(path, kind, facts["key"], facts["horizon"])
-            if record is not None and (task is None or not task.draw or "drawing" in record):
-                versions[facts["key"]] = record["versions"]
+            record = records.read_whole(path, kind, key, horizon)
+            if record is not None and (not draw or "drawing" in record):
+                versions[key] = record["versions"]
         except records.DamagedError:
-            lines.append(damaged(facts))
+            lines.append(f"record {key} is damaged; milpcb run and resume play it again")
     if others := records.describe(versions.values()):
         lines.append(f"{path} holds records made with other versions: {others}; their numbers may differ")
     return Held(set(versions), tuple(lines))

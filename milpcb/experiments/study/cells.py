@@ -122,12 +122,11 @@ class Cell(Task):
 
 @dataclass(frozen=True)
 class Study:
-    """All tasks of a config; ``comparator_of`` by keys, ``left_out`` the reasons why some are not played."""
+    """All tasks of a config; ``comparator_of`` has the keys of comparators by those of cells."""
 
     cells: tuple[Cell, ...]
     comparators: tuple[Comparator, ...]
     comparator_of: dict[str, str]
-    left_out: tuple[str, ...]
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -168,7 +167,7 @@ def build_study(config: Config) -> Study:
     _check_distinct([*cells, *comparators])
     if not cells:
         raise InputError("no cell is left to play: every learner's max_horizon is below every horizon; raise one")
-    return Study(tuple(cells), tuple(comparators), comparator_of, _left_out(config))
+    return Study(tuple(cells), tuple(comparators), comparator_of)
 
 
 def _players(config: Config, horizon: int) -> Iterator[tuple[LearnerSection, Component | None]]:
@@ -187,15 +186,6 @@ def _check_distinct(tasks: list[Task]) -> None:
                 f"'{other.title}' and '{task.title}' have the same settings, so their numbers would be the same; "
                 "leave one of them out"
             )
-
-
-def _left_out(config: Config) -> tuple[str, ...]:
-    return tuple(
-        f"{learner.label} is left out at T = {horizon} (max_horizon = {learner.max_horizon})"
-        for learner in config.learners
-        for horizon in config.experiment.horizon
-        if learner.max_horizon is not None and horizon > learner.max_horizon
-    )
 
 
 def _digest(settings: dict[str, Any]) -> str:
