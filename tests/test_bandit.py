@@ -16,7 +16,7 @@ from milpcb.estimators import LoggedPolicyTree
 from milpcb.learners import Exp4
 from milpcb.offline import LoggedRounds, evaluate, scores
 from milpcb.oracles import open_oracle
-from policies import DecisionTrees, MonotoneRules, ThresholdRules
+from policies import DecisionTrees
 from tests.inside import learner_of, open_decisions, state_of
 from tests.refused import refused
 
@@ -86,27 +86,6 @@ def test_contexts_between_the_same_cuts_are_one() -> None:
     saved = state_of(bandit)
     assert len(saved["seen"]) == 8
     assert len({(row, action) for _, row, action, *_ in saved["learner"]["ledger"][3]}) <= 8 * 3
-
-
-@pytest.mark.parametrize(
-    ("policies", "learner", "options"),
-    [
-        (NUMBERED, "bistro_plus", {"horizon": 100, "noise": "signed", "queries": "profile"}),
-        (
-            MonotoneRules(2, thresholds=CUTS),
-            "bistro_plus",
-            {"horizon": 100, "queries": "profile", "oracle": {"kind": "milp"}},
-        ),
-        (ThresholdRules(2, thresholds=CUTS), "explore_then_commit", {"horizon": 100}),
-    ],
-)
-def test_every_learner_can_be_asked(policies: Any, learner: str, options: dict[str, Any]) -> None:
-    """With known contexts; the horizon is the last decision."""
-    bandit = Bandit(policies, learner, contexts=BITS, **options)
-    draws = np.random.default_rng(1)
-    for _ in range(100):
-        bandit.learn(bandit.act(BITS[draws.integers(8)]), cost=0.5)
-    refused(lambda: bandit.act(BITS[0]), "past the horizon of 100")
 
 
 # ------------------------------------------------------------------- units

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from milpcb.core import gate, kernels, surroundings
+from milpcb.core import gate, surroundings
 from milpcb.core.files import append, contents, sealed, unsealed, write_file
 from milpcb.plugins import registry
 from tests.refused import refused
@@ -170,14 +170,6 @@ def test_one_name_is_unseen_within_a_block_and_no_other(tmp_path: Path, monkeypa
     assert os.path.exists is before
 
 
-def test_numba_takes_no_settings_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numba looks for them anew at each compilation, wherever the process has gone meanwhile."""
-    monkeypatch.chdir(tmp_path)
-    Path(".numba_config.yaml").write_text("cache_dir: here\n")
-    kernels.config.reload_config()
-    assert kernels.config.CACHE_DIR != "here"
-
-
 @pytest.mark.parametrize("first", ["", "import numba"])
 def test_machine_code_does_not_move_into_the_current_folder(first: str, tmp_path: Path) -> None:
     """Neither milpcb nor a program that has imported numba before keeps it where settings of the folder would."""
@@ -203,13 +195,3 @@ def test_the_current_folder_leaves_the_path_of_imports(tmp_path: Path, monkeypat
     kept = list(sys.path)
     surroundings.leave()
     assert sys.path == kept
-
-
-def test_settings_are_found_whatever_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file, a pipe, a folder, and a link that leads nowhere."""
-    monkeypatch.chdir(tmp_path)
-    Path("a").touch()
-    os.mkfifo("b")
-    Path("c").mkdir()
-    Path("d").symlink_to("nowhere")
-    assert surroundings.settings_here("abcde") == list("abcd")

@@ -64,23 +64,6 @@ def test_a_saved_file_runs_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not (tmp_path / "ran").exists()
 
 
-def test_files_follow_each_other_in_the_order_of_their_states(tmp_path: Path) -> None:
-    """Of several threads that save one bandit, the last file is of the last state."""
-    bandit, path = Bandit(TREES), tmp_path / "bandit.json"
-
-    def save() -> None:
-        for _ in range(10):
-            bandit.learn(bandit.act([0, 0]), cost=0.5)
-            bandit.save(path)
-
-    service_threads = [Thread(target=save) for _ in range(4)]
-    for thread in service_threads:
-        thread.start()
-    for thread in service_threads:
-        thread.join()
-    assert learner_of(Bandit.load(path)).played == 40
-
-
 @pytest.mark.skipif(os.name == "nt", reason="there are neither links nor pipes here")
 @pytest.mark.parametrize("kind", ["link", "dead link", "pipe", "folder", "device"])
 def test_only_a_plain_file_is_replaced(tmp_path: Path, kind: str) -> None:

@@ -132,18 +132,6 @@ def test_bandits_that_go_on_from_one_draw_each_their_own(way: str, options: dict
     assert made[0] != made[1] != made[2] != made[0]
 
 
-def test_what_is_never_copied_follows_from_the_seed(tmp_path: Path) -> None:
-    """Bit by bit, also where it is saved, and copied by others."""
-    plain, watched = Bandit(TREES, seed=7), Bandit(TREES, seed=7)
-    for i in range(60):
-        first, second = plain.act([i % 2, 0]), watched.act([i % 2, 0])
-        assert (first.action, first.probabilities) == (second.action, second.probabilities)
-        plain.learn(first, cost=0.25 * (i % 3))
-        watched.learn(second, cost=0.25 * (i % 3))
-        watched.save(tmp_path / "b.json")
-        copy.deepcopy(watched).act([0, 0])
-
-
 # ------------------------------------------------------------------- constraints
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from milpcb.core.decimals import THIN, estimate, fixed, number, spaced
+from milpcb.core.decimals import THIN, estimate, number, spaced
 from milpcb.core.text import escaped
 
 ROOT = Path(__file__).parents[1]
@@ -101,11 +101,6 @@ def test_rounding_is_small_beside_the_error(value, error):
     """The number written is at most a quarter of a standard error away from the value."""
     written = float(number(value, error).replace(THIN, "").replace("\u2212", "-"))
     assert abs(written - value) <= error / 4 + 1e-12
-
-
-def test_decimals_can_be_fixed():
-    """A column has one number of decimals, also where a value would have more or fewer."""
-    assert [fixed(x, 1) for x in (1999.96, -0.04, 3)] == [f"2{THIN}000.0", "0.0", "3.0"]
 
 
 def test_thousands_are_written_in_one_way() -> None:

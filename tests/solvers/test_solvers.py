@@ -259,33 +259,17 @@ def test_without_its_package_the_pip_line_is_given(solver: str, package: str, mo
     refused(lambda: load_solver(solver), f"needs {package}: pip install '.[{solver}]'", error=SolverMissingError)
 
 
-def test_highs_is_asked_again_where_its_bound_is_further_off_than_the_gap() -> None:
-    """HiGHS 1.15 now and then calls a point optimal whose bound is lower; here it does the first time."""
-
-    class Short:
-        """HiGHS, whose first bound is 2 too low."""
-
-        def __init__(self, highs: Any) -> None:
-            self._highs, self.runs = highs, 0
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._highs, name)
-
-        def run(self) -> Any:
-            self.runs += 1
-            return self._highs.run()
-
-        def getInfo(self) -> Any:  # noqa: N802 - as HiGHS has it
-            info = self._highs.getInfo()
-            bound = info.mip_dual_bound - 2 * (self.runs == 1)
-            return SimpleNamespace(
-                mip_dual_bound=bound,
-                objective_function_value=info.objective_function_value,
-                primal_solution_status=info.primal_solution_status,
-            )
-
-    session = load_solver("highs").open(KNAPSACK.program)
-    session._highs = highs = Short(session._highs)
+def test_highs_is_asked_again_where_its_bound_is_further_off_than_the_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HiGHS 1.15 now and then calls a point optimal whose bound is lower: it goes on from that point."""
+    session: Any = load_solver("highs").open(KNAPSACK.program)
+    info = SimpleNamespace(objective_function_value=-12.0, mip_dual_bound=-14.0)
+    short = [(mip_dual_bound, gap) for mip_dual_bound in (-14.0, -12.5) for gap in (0.9, 2.5)]
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "_highs", SimpleNamespace(getInfo=lambda: info))
+        for info.mip_dual_bound, session._gap in short:
+            assert session._falls_short() == ((info.mip_dual_bound, session._gap) == (-14.0, 0.9))
+    starts: list[Floats] = []
+    monkeypatch.setattr(session, "_falls_short", lambda: True)
+    monkeypatch.setattr(session, "_start", starts.append)
     found = session.solve(KNAPSACK.objective, gap=0.9)
-    assert highs.runs == 2
-    assert found.objective == found.bound == KNAPSACK.optimum
+    assert (len(starts), found.objective, found.bound) == (1, KNAPSACK.optimum, KNAPSACK.optimum)
