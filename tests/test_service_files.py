@@ -153,30 +153,24 @@ import os, sys, threading
 from milpcb import Bandit
 from policies import DecisionTrees
 
-bandit = Bandit(DecisionTrees(2, 1, thresholds=[[0.5]]))
-stop, begun = threading.Event(), threading.Event()
+bandit, stop = Bandit(DecisionTrees(2, 1, thresholds=[[0.5]])), threading.Event()
 
 def work():
     while not stop.is_set():
         bandit.learn(bandit.act([0]), cost=0.5)
         bandit.save(sys.argv[1])
-        begun.set()
 
 threads = [threading.Thread(target=work) for _ in range(2)]
-for thread in threads:
-    thread.start()
-begun.wait()
+[thread.start() for thread in threads]
 for _ in range(20):
     child = os.fork()
     if child == 0:
         bandit.learn(bandit.act([1]), cost=0.5)
         bandit.save(sys.argv[1])
-        bandit.policy()
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 stop.set()
-for thread in threads:
-    thread.join()
+[thread.join() for thread in threads]
 print("done")
 """
 
