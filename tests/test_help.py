@@ -30,6 +30,7 @@ def public() -> Iterator[tuple[str, Any]]:
 
 
 PUBLIC = dict(public())
+assert len(PUBLIC) > 80  # else nothing is looked at
 
 
 def explained(text: str) -> set[str]:
@@ -59,13 +60,3 @@ def test_every_field_of_a_result_is_named(name: str) -> None:
     found = PUBLIC[name]
     text = inspect.getdoc(found) or ""
     assert [field for field in inspect.signature(found).parameters if not re.search(rf"\b{field}\b", text)] == []
-
-
-def test_all_that_users_call_is_looked_at() -> None:
-    """The list holds what the READMEs show: oracles, classes, estimators, learners, logs, constraints."""
-    shown = {"open_oracle", "Bandit", "play", "load", "LabelConstraint", "FinitePool", "share_at_most"}
-    assert {f"milpcb.{name}" for name in shown} <= PUBLIC.keys() - RESULTS
-    assert {f"policies.{name}" for name in policies.__all__} <= PUBLIC.keys() - RESULTS
-    offered = ("read_log", "scores", "evaluate", "inference", "stability")
-    assert {f"milpcb.offline.{name}" for name in offered} <= PUBLIC.keys() - RESULTS
-    assert len(PUBLIC.keys() - RESULTS) > 70

@@ -120,6 +120,9 @@ def test_a_page_is_in_order(readme):
     languages = {block.language for block in blocks(readme)}
     assert languages <= {"", "python", "toml", "toml (fragment)", "text", "text (output)"}
     assert all(block.name for block in blocks(readme) if block.language == "toml")
+    fragments = [tomllib.loads(block.text) for block in blocks(readme) if block.language == "toml (fragment)"]
+    groups = {group for table in fragments for group in table.get("project", {}).get("entry-points", {})}
+    assert groups <= {f"milpcb.{kind}" for kind in registry.KINDS}
     links = re.findall(r"\]\(([^)#\s]+)\)", text)
     missing = [link for link in links if "://" not in link and not (readme.parent / link).exists()]
     shown = {block.name for block in blocks(readme)}
@@ -211,16 +214,6 @@ def test_every_config_runs(readme, block, tmp_path, monkeypatch, run):
     Path("short.toml").write_text(tomli_w.dumps(tables))
     run(tmp_path, "run", "short.toml", "--out", "out", "--progress", "quiet", sketches=True)
     assert (tmp_path / "out/curves.csv").is_file()
-
-
-def test_fragments_are_toml():
-    """A block that is part of a file parses, and names entry points of known kinds."""
-    for readme in READMES:
-        for block in blocks(readme):
-            if block.language == "toml (fragment)":
-                table = tomllib.loads(block.text)
-                for group in table.get("project", {}).get("entry-points", {}):
-                    assert group.removeprefix("milpcb.") in registry.KINDS, group
 
 
 @pytest.mark.parametrize(

@@ -110,12 +110,6 @@ def test_a_service_may_have_closed_the_standard_streams(tmp_path, write, start, 
     assert start(tmp_path, "report", "nothing", how=shell).returncode == 2
 
 
-def test_too_little_memory_is_one_line(tmp_path, process, write, assert_one_line, config):
-    """As under ``ulimit -v``: what is asked for does not fit, and the line says so."""
-    write(tmp_path, {"big.toml": config.replace("n_contexts = 6", "n_contexts = 3_000_000_000")})
-    assert_one_line(process(tmp_path, "run", "big.toml", limits={"RLIMIT_AS": 6 * 2**30}), "out of memory")
-
-
 def test_classes_beside_the_config_are_played_and_resumed_from_anywhere(tmp_path, process, write, config):
     """Workers find them, and so does resume, which knows the folder from the resolved config."""
     own = "from milpcb.learners import Uniform\nclass Mine(Uniform):\n    pass\n"
