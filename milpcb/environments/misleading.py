@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milpcb.core.checks import real, whole
+from milpcb.core.checks import whole
 from milpcb.environments.planted import Planted
 from milpcb.environments.stream import Steps, check_probability
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
 
 STEPS = 200  # times at which the weights of drifting policies move, evenly over the horizon
+SPEED = 4.0  # standard deviation of such a walk over the whole horizon
 
 
 @dataclass(frozen=True)
@@ -59,20 +60,14 @@ class Drifting(Planted):
     Parameters
     ----------
     n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
-    speed : standard deviation of a walk over the whole horizon, > 0
 
     """
 
     n_policies = 4
-    speed: float = 4.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        real("speed", self.speed, "a positive number", lambda number: number > 0)
 
     def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
         steps = child(seed, "environment", "drift").normal(size=(STEPS, self.n_policies))
-        walks = np.cumsum(steps * self.speed / np.sqrt(STEPS), axis=0)
+        walks = np.cumsum(steps * SPEED / np.sqrt(STEPS), axis=0)
         weights = np.exp(walks - walks.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         plays = labels[:, :, None] == np.arange(self.n_actions)

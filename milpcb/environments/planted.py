@@ -16,6 +16,7 @@ from milpcb.rng import child
 from milpcb.types import Floats, Ints
 
 CANDIDATES = 32
+TURNS, SEASONS = 20, 4  # of an alternating leader, and of a year
 
 
 @dataclass(frozen=True)
@@ -149,47 +150,38 @@ class Switching(Planted):
 class AlternatingLeader(Planted):
     """The policy that has paid least so far is about to be wrong, over and over; breaks follow-the-leader.
 
-    Two policies are planted; the first is right for half a turn, then each for a whole turn.
+    Two policies are planted; the first is right for half a turn, then each for a whole turn, of twenty in a run.
 
     Parameters
     ----------
     n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
-    n_turns : whole turns in a run, >= 1
 
     """
 
     n_policies = 2
-    n_turns: int = 20
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("n_turns", self.n_turns, 1)
 
     def starts(self, horizon: int) -> Ints:
-        odd = 2 * np.arange(self.n_turns, dtype=np.int64) + 1  # turn i starts after (2 i + 1) / (2 n + 1) of all rounds
-        return np.array([0, *-(-odd * horizon // (2 * self.n_turns + 1))], dtype=np.int64)
+        odd = 2 * np.arange(TURNS, dtype=np.int64) + 1  # turn i starts after (2 i + 1) / (2 n + 1) of all rounds
+        return np.array([0, *-(-odd * horizon // (2 * TURNS + 1))], dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Seasonal(Planted):
-    """The same few situations come back for ever, which no fixed policy can follow; regret can be negative.
+    """The same four situations come back for ever, which no fixed policy can follow; regret can be negative.
 
     Breaks learners that retrain on a growing past and act on it as if it were the present.
 
     Parameters
     ----------
     n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
-    n_seasons : policies planted, one a season, >= 2
     season : rounds of a season, >= 1
 
     """
 
-    n_seasons: int = 4
     season: int = 500
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("n_seasons", self.n_seasons, 2)
         whole("season", self.season, 1)
 
     def starts(self, horizon: int) -> Ints:
@@ -197,4 +189,4 @@ class Seasonal(Planted):
 
     def n_planted(self, horizon: int) -> int:
         del horizon
-        return self.n_seasons
+        return SEASONS

@@ -75,10 +75,6 @@ class Learner(Certified, ABC):
         self.ledger = Ledger()
         self.ledger.blocks.plan(self.horizon)
 
-    def __repr__(self) -> str:
-        horizon = "" if self.horizon is None else f" of {self.horizon}"
-        return f"<{type(self).__name__}: {self.n_actions} actions, {self.played}{horizon} rounds played>"
-
     @property
     def least_chance(self) -> float:
         """The least probability of any action in the round to come, whatever its context; 0 where none is known."""

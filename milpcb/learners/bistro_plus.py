@@ -200,12 +200,8 @@ class BistroPlus(Learner):
         queries, leftover, drawn = self._queries, self._leftover_rule, self._estimator == "bernoulli"
         even, anytime = self.relaxation.even_ties, self._anytime
         wrong = {
-            'leftover = "leader" needs to know the leaders: set queries = "profile" or "argmin"': (
-                leftover == "leader" and queries == "all"
-            ),
-            'queries = "argmin" knows a leader and no psi: set leftover = "leader", or leave it out': (
-                leftover != "leader" and queries == "argmin"
-            ),
+            f'leftover = "{leftover}" does not go with queries = "{queries}": values alone know no leader, and one '
+            "minimiser knows no psi": {"leader": "all", "uniform": "argmin"}[leftover] == queries,
             f'noise = "{noise}" needs psi, not a policy: set queries = "profile" or "all"': (
                 queries not in self.relaxation.queries
             ),
@@ -215,8 +211,8 @@ class BistroPlus(Learner):
             f'queries "{queries}", noise "{noise}"': (
                 anytime and (queries == "profile" or not self.relaxation.certified)
             ),
-            'future = "once" keeps one minimiser: leave queries out; see futures': once and queries != "argmin",
-            'future = "once" needs drawn estimates: set estimator = "bernoulli", or leave it out': once and not drawn,
+            'future = "once" keeps one minimiser of drawn estimates: leave queries and estimator out': once
+            and (queries != "argmin" or not drawn),
             'anytime play with future = "once" needs a noise other than "signed", such as "half"': (
                 once and anytime and even
             ),

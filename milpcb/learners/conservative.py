@@ -10,7 +10,7 @@ import numpy as np
 from milpcb import rng
 from milpcb.bets import Floor
 from milpcb.core.checks import check_confidence, index, real, whole_array
-from milpcb.errors import InputError, shown
+from milpcb.errors import InputError
 from milpcb.learners.base import Learner
 from milpcb.learners.inside import Around
 from milpcb.protocols import ContextModel
@@ -69,7 +69,6 @@ class Conservative(Around):
         self.inner = self._made(inner, options)
         self.delayed = self.inner.delayed  # type: ignore[misc]  # as the learner inside, not as the class
         self.hides_law = self.inner.hides_law  # type: ignore[misc]  # as the learner inside, not as the class
-        self._named = baseline  # as it was given
         self._baseline = _read(baseline, self.n_actions, oracle.n_contexts)
         self._loss, self._allowance, self._share = (
             real(name, value, "finite and 0 or more", lambda number: number >= 0)
@@ -83,9 +82,6 @@ class Conservative(Around):
         self.rounds_of_baseline = 0  # in which nothing but the baseline's action could be played
         self.deviations = 0  # rounds that a person overrode, not with the baseline's action: the promise grows by 1
         self._rng = rng.child(seed, "conservative")
-
-    def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}, baseline = {shown(self._named)}>"
 
     @property
     def floor(self) -> float:

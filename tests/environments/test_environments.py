@@ -1,13 +1,12 @@
 """The built-in environments: what they show, how often, and that a seed fixes all of it."""
 
-import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from milpcb.environments.planted import AlternatingLeader, Planted, Seasonal, Switching
+from milpcb.environments.planted import Planted, Seasonal, Switching
 from milpcb.environments.stream import BLOCK, Steps
 from milpcb.environments.supervised import Supervised
 from milpcb.errors import InputError
@@ -132,8 +131,7 @@ def test_starts():
     assert Switching(switch_at=[0.5]) == Switching()  # a list, as a config gives it
     assert Switching(switch_at=[0.07, 0.29, 0.995]).starts(100).tolist() == [0, 7, 29, 100]
     assert Switching().starts(1).tolist() == [0, 1]
-    assert AlternatingLeader(n_turns=22).starts(3000)[[1, 8, 14]].tolist() == [67, 1000, 1800]
-    assert Seasonal(season=1, n_seasons=2).starts(3).tolist() == [0, 1, 2]
+    assert Seasonal(season=1).starts(3).tolist() == [0, 1, 2]
 
 
 def test_nothing_to_switch_to(monkeypatch):
@@ -177,16 +175,3 @@ def test_data_sets(name, m, d, k):
     assert stream.order is None  # rows are i.i.d.
     assert (right == target[rows]).all()
     assert stream.planted == ()
-
-
-def test_long_horizons_stay_small():
-    """A million rounds take a few megabytes, wherever they are read."""
-    environment = Supervised("digits")
-    opened(environment, 10)  # loads the data set, which is not counted
-    tracemalloc.start()
-    stream = opened(environment, 1_000_000)
-    for t in (0, 500_000, 999_999):
-        stream.costs(t)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 8e6

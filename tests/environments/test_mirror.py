@@ -143,14 +143,6 @@ def test_a_fresh_explore_then_commit_pays_where_uniform_pays_a_third():
 # --------------------------------------------------------------------------- the same bytes, computed once
 
 
-def test_copies_never_draw_as_the_run_does():
-    """Seeds of copies are large numbers, all different, and as many as there are copies."""
-    stream = Mirror("epsilon_greedy", copies=5, **SMALL).open(TREES, 20, 0)
-    seeds = [copy.seed for copy in stream._play.args[0]()]
-    assert len(set(seeds)) == 5
-    assert min(seeds) >= 2**32
-
-
 @pytest.mark.usefixtures("own")
 def test_a_play_that_fails_begins_anew():
     """The same mistake comes out again, not that of a play that was left in the middle of a round."""

@@ -8,8 +8,8 @@ import pytest
 
 from milpcb import FinitePool, Transductive
 from milpcb.environments.mirror import Mirror
-from milpcb.environments.misleading import Drifting, LateBloomer, Parity
-from milpcb.environments.planted import AlternatingLeader, Planted, Seasonal, Switching
+from milpcb.environments.misleading import LateBloomer, Parity
+from milpcb.environments.planted import Planted, Seasonal, Switching
 from milpcb.environments.supervised import Supervised
 from policies import DecisionTrees
 from tests.refused import refused
@@ -30,9 +30,7 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: Switching(switch_at=(0.6, 0.5)), "switch_at"),
     (lambda: Supervised("wines"), "'wine'"),
     (lambda: LateBloomer(early=1.5), "early"),
-    (lambda: Drifting(speed=0), "speed"),
-    (lambda: Seasonal(n_seasons=1), "n_seasons"),
-    (lambda: AlternatingLeader(n_turns=0), "n_turns"),
+    (lambda: Seasonal(season=0), "season"),
     (lambda: Parity(n_features=1), "n_features"),
     (lambda: Mirror("hedge"), "'hedge'"),
     (lambda: Mirror("best_in_hindsight"), "'best_in_hindsight'"),
