@@ -184,20 +184,6 @@ def test_blocks_are_planned_or_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     assert blocks.GROWING[:12] == (100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1100, 1210)
 
 
-def test_a_bandit_answers_too() -> None:
-    """With the same numbers as its learner, in a table with a line for each number of changes; bad input is refused."""
-    bandit = Bandit(DecisionTrees(2, depth=1, thresholds=[[0.5]]), seed=0)
-    for t in range(40):
-        decision = bandit.act([t % 2])
-        bandit.learn(decision, cost=float(decision.action == (t // 20)))
-    found = bandit.changes(confidence=0.9, most=2)
-    assert found.certificates[1] == bandit.certificate(confidence=0.9, changes=1)
-    assert bandit.changes(most=1).certificates == (bandit.certificate(changes=0), bandit.certificate(changes=1))
-    assert len(str(found).splitlines()) == 4
-    with pytest.raises(InputError, match="changes"):
-        bandit.certificate(changes=-1)
-
-
 @pytest.mark.parametrize("changes", [0, 1, 2])
 @pytest.mark.parametrize("reward_range", [None, (0, 10)])
 def test_a_statement_names_changes_where_they_are_proved(

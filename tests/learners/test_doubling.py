@@ -103,15 +103,6 @@ def test_oracle_errors_add_up_over_phases(recorder: type[Recorder]) -> None:
     assert (recorder.made[-1].horizon, recorder.made[-1].rounds) == (40, 5)
 
 
-def test_the_first_phase_is_the_plain_learner() -> None:
-    """Until the first phase is over, q is that of the learner inside, made for that many rounds, bit for bit."""
-    plain = BistroPlus(
-        listed(LABELINGS), FinitePool(CONTEXTS), horizon=20, seed=phase_seed(SEED, 0), noise="half", scale=5.0
-    )
-    made = doubling(options={"noise": "half", "scale": 5.0})
-    assert (played(made, 0, 20) == played(plain, 0, 20)).all()
-
-
 def test_the_second_phase_is_a_fresh_learner() -> None:
     """It starts without what was learnt before, for twice as many rounds."""
     plain = BistroPlus(listed(LABELINGS), FinitePool(CONTEXTS), horizon=40, seed=phase_seed(SEED, 1))

@@ -226,12 +226,3 @@ def test_regret_is_within_the_guarantee_on_iid_games(make: Callable[..., Any]) -
     T = 8000
     learner = make(T)
     assert play(learner, T, GOOD, 0)[1] <= learner.guarantee() < 0.4 * T
-
-
-@pytest.mark.parametrize("make", [epochs, etc])
-def test_a_class_of_one_policy_is_played(make: Callable[..., Any]) -> None:
-    """One policy is found as any other, with a finite guarantee."""
-    learner = make(300, [[1, 0]])
-    assert learner.guarantee() < np.inf
-    rounds, _ = play(learner, 300, GOOD[:2], 0, np.array([[1, 0]]))
-    assert {(row, int(q.argmax())) for row, *_, q in rounds if q.max() == 1.0} == {(0, 1), (1, 0)}

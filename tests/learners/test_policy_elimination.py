@@ -59,16 +59,6 @@ def test_spread_meets_the_constraint(seed: int) -> None:
     assert found.status == 0
 
 
-def test_uniform_weights_would_not_do() -> None:
-    """One policy against thirty-nine that agree: uniform P breaks the constraint, ``spread`` does not."""
-    labelings = np.zeros((40, 3), dtype=np.int64)
-    labelings[17] = 1
-    law, mu = np.full(3, 1 / 3), 1e-3
-    uniform = np.tile([39 / 40, 1 / 40], (3, 1))
-    assert variances(labelings, law, (1 - 2 * mu) * uniform + mu).max() > 4
-    assert variances(labelings, law, (1 - 2 * mu) * spread(labelings, law, mu, 2) + mu).max() <= 4 * (1 + 1e-9)
-
-
 # --------------------------------------------------------------------------- the learner
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb.learners import Guarded
 from milpcb.ledger import OWN, Ledger
 from tests.theory.coins.baseline import GAMES, PROMISES, PROMISING, PROMISING_MUTANTS, broken, judge_promise
 from tests.theory.coins.changes import IN_TURN, IN_TURN_GAMES, IN_TURN_MUTANTS, in_turn_chances, judge_in_turn
@@ -26,7 +25,7 @@ from tests.theory.coins.confidence import (
     optimistic,
 )
 from tests.theory.coins.games import ALL_GAMES, OPPOSITE, QUICK_GAMES, CoinGame
-from tests.theory.coins.guard import GUARD_MUTANTS, GUARDED, SETTINGS, Stubborn, judge_guard
+from tests.theory.coins.guard import GUARD_MUTANTS, GUARDED, SETTINGS, judge_guard
 from tests.theory.coins.late import DELAYS, LATE, LATE_MUTANTS, judge_late
 from tests.theory.coins.learners import CoinLearner, exp4
 from tests.theory.coins.mutants import MUTANTS
@@ -98,15 +97,6 @@ def test_one_draw_is_judged_on_all_costs() -> None:
     """Of three rounds; and a kept leader of signed noise breaks its guarantee by a tenth at T = 1 and L = 5."""
     assert Enumerated(DRAWN[0], LONG[0]).games == 64
     assert judge_draw(DRAW_MUTANTS[-1]).excess[1] == Fraction(1, 10)
-
-
-def test_the_guard_changes_where_it_should() -> None:
-    """And not where the learner inside pays nothing."""
-    for paid, changed in ((1.0, 1), (0.0, None)):
-        learner = Guarded(GAME.oracle(), inner=Stubborn(2), bound=0.1, share=0.0)
-        for _ in range(3):
-            learner.learn(0, 0, paid, float(learner.act(0)[0]))
-        assert learner.changed == changed
 
 
 def test_the_chances_come_near_to_what_is_allowed() -> None:

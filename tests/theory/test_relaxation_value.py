@@ -79,15 +79,6 @@ def test_the_law_at_each_scale_is_that_of_fresh_noise(noise: str) -> None:
         assert has_law(seen, futures(setting, float(scale), [WEIGHTS] * 2))
 
 
-def test_bistro_has_the_same_noise_at_every_scale() -> None:
-    """At rate 1 the value is a L + T K / L exactly, and one question per draw answers for the whole grid."""
-    setting = tiny("bistro", horizon=50)
-    found = relaxation_value(setting.relaxation, setting.oracle, setting.pool, 50, np.random.default_rng(0), draws=20)
-    slope = (found.mean - 50 * 2 / found.scales) / found.scales
-    assert slope == pytest.approx(np.full(15, slope[0]), rel=1e-12)
-    assert setting.oracle.calls == 2 * 20  # type: ignore[attr-defined]
-
-
 def test_the_intervals_cover_the_truth_as_often_as_they_say() -> None:
     """Of 300 intervals at the best L of a grid some 95 % hold Rel(empty), although its least mean is too low."""
     setting, truth = tiny("half", horizon=8), dict[float, float]()

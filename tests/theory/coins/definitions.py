@@ -21,14 +21,6 @@ TIE = 1e-9
 HORIZONS = range(1, 17)  # of guarantees that are compared
 
 
-def of_exp4(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
-    """Each policy weighs exp(-rate * its total)."""
-    del coins
-    totals = _totals(_estimates(learner, labelings), labelings)
-    weights = np.exp(-learner.rate * (totals - totals.min()))
-    return _shares(weights, labelings[:, row], learner.n_actions)
-
-
 def of_fixed_share(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
     """Each sequence of policies, one a block, weighs its prior times exp(-rate * its total): all starts are awake.
 

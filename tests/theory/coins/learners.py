@@ -14,7 +14,6 @@ from tests.theory.coins.definitions import (
     Definition,
     Make,
     Stated,
-    of_exp4,
     of_fixed_share,
     of_leader,
     sum_of_phases,
@@ -128,10 +127,10 @@ def late_exp4(oracle: Any, horizon: int, coins: Coins) -> Learner:
 
 
 LEARNERS = [
-    CoinLearner("exp4, certified", exp4, definition=of_exp4),
-    CoinLearner("exp4, adaptive", partial(exp4, rate="adaptive"), definition=of_exp4),
-    CoinLearner("exp4, anytime", partial(exp4, rate="anytime"), definition=of_exp4),
-    CoinLearner("exp4, fixed", partial(exp4, rate="fixed"), definition=of_exp4),
+    CoinLearner("exp4, certified", exp4),
+    CoinLearner("exp4, adaptive", partial(exp4, rate="adaptive")),
+    CoinLearner("exp4, anytime", partial(exp4, rate="anytime")),
+    CoinLearner("exp4, fixed", partial(exp4, rate="fixed")),
     CoinLearner("fixed share", partial(fixed_share, kind=Steady), definition=of_fixed_share),
     CoinLearner("ftpl, adaptive", ftpl, definition=of_leader),
     CoinLearner("epsilon-greedy", epsilon_greedy),
