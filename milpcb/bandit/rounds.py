@@ -10,7 +10,6 @@ import numpy as np
 
 from milpcb import rng
 from milpcb.bandit import budget, made
-from milpcb.bandit.available import offered_actions, replaced
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open, Override
 from milpcb.bandit.groups import Groups
@@ -66,7 +65,7 @@ class DecisionRounds:
     def act(self, context: Context, available: Any) -> Decision:
         """Return a decision for a context, among the ``available`` actions."""
         self._check_turn()
-        offered = offered_actions(available, self._names)
+        offered = _offered_actions(available, self._names)
         try:
             return self._decide(context, offered)
         except BaseException:
@@ -205,7 +204,7 @@ class DecisionRounds:
             self.oracle.hold(rules)  # where nobody keeps them, those of before stay
             self.rules = rules
         q = self.learner.act(row)
-        law = q.tolist() if offered is None else replaced(q.tolist(), offered)
+        law = q.tolist() if offered is None else _replaced(q.tolist(), offered)
         if self._constraints:
             self._check_allowed(row, np.array(law), tables)
         drawn = rng.draw_action(q, self._rng)
@@ -295,3 +294,25 @@ class _Noted(dict[str, Values]):
     def __getitem__(self, name: str) -> Values:
         self.read.add(name)
         return super().__getitem__(name)
+
+
+def _offered_actions(available: Any, names: Sequence[Any]) -> list[int] | None:
+    """Return the numbers, in order, of the actions that are ``available``, by name if they have names; None for all."""
+    if available is None:
+        return None
+    own = str if isinstance(names[0], str) else (str, int, np.integer)
+    of_actions = isinstance(available, (list, tuple, set, frozenset)) and all(
+        isinstance(each, own) and not isinstance(each, bool) for each in available
+    )
+    if not of_actions or not available:
+        raise InputError(f"available must be a list of actions, one at least, as {list(names)}, got {shown(available)}")
+    return sorted({place("action", each, list(map(str, names))) for each in available})
+
+
+def _replaced(q: list[float], offered: Sequence[int]) -> list[float]:
+    """Return the law (K,) of what is played where ``q`` is drawn from: the first that is offered, for what is not."""
+    law = [0.0] * len(q)
+    for action in offered:
+        law[action] = q[action]
+    law[offered[0]] += sum(p for action, p in enumerate(q) if action not in offered)
+    return law
