@@ -12,8 +12,7 @@ from milpcb.learners.needs import check_pool, played_on, require
 from milpcb.learners.one_draw import CurrentRule, FutureLaw, OneDraw
 from milpcb.plugins import registry
 from milpcb.protocols import ContextModel, ValueOracle
-from milpcb.relaxations.base import Estimator, Relaxation
-from milpcb.relaxations.game import mix, psi_from_profile, tightened
+from milpcb.relaxations.base import Estimator, Relaxation, mix, psi_from_profile, tightened
 from milpcb.relaxations.value import Estimate, relaxation_value
 from milpcb.types import Floats
 

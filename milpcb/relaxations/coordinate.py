@@ -13,8 +13,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from milpcb.contexts.draws import coordinate_sums
-from milpcb.relaxations.base import KeptRound, Relaxation
-from milpcb.relaxations.game import centres, phi_from_psi
+from milpcb.relaxations.base import KeptRound, Relaxation, centres, phi_from_psi
 from milpcb.types import Floats, Ints
 
 

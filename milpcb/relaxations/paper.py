@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from milpcb.contexts.draws import rademacher_sums
-from milpcb.relaxations.base import KeptRound, Relaxation
-from milpcb.relaxations.game import water_fill
+from milpcb.relaxations.base import KeptRound, Relaxation, water_fill
 from milpcb.types import Floats, Ints
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from milpcb.errors import InputError
-from milpcb.relaxations import game as rounds
+from milpcb.relaxations import base as rounds
 from milpcb.relaxations.base import Estimator, Relaxation
 from milpcb.theory.games import Game
 from milpcb.types import Floats

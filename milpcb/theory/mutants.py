@@ -7,9 +7,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from milpcb.relaxations.base import KeptRound, Relaxation
+from milpcb.relaxations.base import KeptRound, Relaxation, fill, phi_from_psi
 from milpcb.relaxations.coordinate import Coordinate, Signed
-from milpcb.relaxations.game import fill, phi_from_psi
 from milpcb.relaxations.paper import Paper
 from milpcb.theory.exact import Variant
 from milpcb.types import Floats

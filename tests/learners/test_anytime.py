@@ -8,7 +8,7 @@ import pytest
 from milpcb import FinitePool, open_oracle
 from milpcb.errors import OracleInexact
 from milpcb.learners import BistroPlus
-from milpcb.relaxations.game import psi_from_profile
+from milpcb.relaxations.base import psi_from_profile
 from milpcb.types import Answer, Floats, Stop
 from policies import FiniteClass, Halfspaces, LinearRules
 

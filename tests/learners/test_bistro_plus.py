@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from milpcb import Empirical, FinitePool, Transductive, open_oracle
 from milpcb.learners import BistroPlus
 from milpcb.protocols import PolicyClass
-from milpcb.relaxations.game import phi_from_psi, psi_from_profile
+from milpcb.relaxations.base import phi_from_psi, psi_from_profile
 from policies import FiniteClass
 
 from .rounds import CLASSES, CONTEXTS, past, with_past

@@ -11,7 +11,7 @@ from milpcb import FinitePool, Sampler, Transductive, open_oracle
 from milpcb.errors import InputError, OracleInexact
 from milpcb.learners import BistroPlus, Learner
 from milpcb.oracles.growing import GrowingOracle
-from milpcb.relaxations.game import mix
+from milpcb.relaxations.base import mix
 from milpcb.rng import draw_action
 from policies import DecisionTrees, FiniteClass, Halfspaces
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from milpcb.relaxations.game import fill, mix, phi_from_psi, psi_from_profile, water_fill
+from milpcb.relaxations.base import fill, mix, phi_from_psi, psi_from_profile, water_fill
 from milpcb.types import Floats
 
 

@@ -8,9 +8,8 @@ import pytest
 from scipy.optimize import linprog
 
 from milpcb.plugins import registry
-from milpcb.relaxations.base import Relaxation
+from milpcb.relaxations.base import Relaxation, psi_from_profile
 from milpcb.relaxations.coordinate import Signed
-from milpcb.relaxations.game import psi_from_profile
 from milpcb.types import Floats
 
 NAMES = registry.names("relaxation")

@@ -8,7 +8,7 @@ import pytest
 
 from milpcb.errors import InputError
 from milpcb.plugins import registry
-from milpcb.relaxations import game as rounds
+from milpcb.relaxations import base as rounds
 from milpcb.relaxations.paper import Half, Paper
 from milpcb.theory.exact import ExactRun, Leftover, Player, Variant
 from milpcb.theory.games import UNIFORM, Game, quick_games

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb.plugins import registry
-from milpcb.relaxations.base import Relaxation
-from milpcb.relaxations.game import mix
+from milpcb.relaxations.base import Relaxation, mix
 from milpcb.theory.exact import Player, Totals, Variant, int_if_whole
 from tests.theory.coins.slacks import Verdict, worst_of
 
