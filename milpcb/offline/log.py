@@ -133,15 +133,12 @@ def _groups(values: Any, n: int) -> Ints | None:
     """Return the number of the group (n,) of each row; 1 and 1.0 are one group, as they are one action."""
     if values is None:
         return None
-    array = np.asarray(values)
-    if array.shape != (n,):
-        raise InputError(f"group must be one number or name a row, ({n},), got shape {array.shape}")
-    if array.dtype.kind not in "iub":
-        for row, value in enumerate(listed := array.tolist()):
-            if is_missing(value):
-                raise InputError(f"group[{row}] is missing; give such a row a group of its own, or leave it out")
-        array = np.array([*map(action_name, listed)])
-    distinct, number = np.unique(array, return_inverse=True)
+    labels = np.asarray(values)
+    if labels.shape != (n,) or (labels.dtype.kind not in "iub" and any(map(is_missing, labels.tolist()))):
+        raise InputError(f"group must be one number or name a row, ({n},), none missing, got shape {labels.shape}")
+    if labels.dtype.kind not in "iub":
+        labels = np.array([*map(action_name, labels.tolist())])
+    distinct, number = np.unique(labels, return_inverse=True)
     if len(distinct) < 2:
         raise InputError("all rows are in one group, so chance cannot be measured; leave group out")
     return np.asarray(number, dtype=np.int64)

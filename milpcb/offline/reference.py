@@ -118,10 +118,6 @@ class Lotteries:
             return np.asarray(table @ lottery[0])
         return np.asarray(np.einsum("jk,jk->j", table, lottery[self.stratum]))
 
-    def on(self, rows: Ints) -> Lotteries:
-        """Return the same ways on some of the rows."""
-        return replace(self, stratum=self.stratum[rows])
-
     def sums(self, table: Floats) -> Floats:
         """Return the totals (S, K) of a ``table`` (n, K) by stratum."""
         if len(self.playable) == 1:
@@ -225,10 +221,6 @@ class Reference:
     def played(self, table: Floats) -> Floats:
         """Return what it gets on average in each row (n,) of a ``table`` (n, K)."""
         return self.ways.mixed(self.lottery, table)
-
-    def on(self, rows: Ints) -> Reference:
-        """Return the same lottery for some of the rows."""
-        return replace(self, ways=self.ways.on(rows))
 
 
 def matching(reference: Any, scores: Scores) -> Reference:

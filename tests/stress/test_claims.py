@@ -14,7 +14,18 @@ import pytest
 from scipy.stats import binom
 
 from milpcb.constraints import Constraint, bind_for, never, parity, share_at_most
-from milpcb.offline import Evaluation, Inference, Log, State, evaluate, inference, kept_aside, read_log, scores
+from milpcb.offline import (
+    Evaluation,
+    Inference,
+    Log,
+    State,
+    best_reference,
+    evaluate,
+    inference,
+    kept_aside,
+    read_log,
+    scores,
+)
 from milpcb.offline.diagnostics import EVENTS
 from milpcb.offline.question import Question
 from milpcb.offline.reference import lotteries
@@ -185,7 +196,8 @@ def counted(name: str, design: Design, runs: int) -> Counter[str]:
         naive = evaluate(table, claim.policy).gain.lower
         rows, held_out = np.flatnonzero(aside), None
         if len(rows):
-            held_out = evaluate(table.take(rows), policy, reference=claim.reference.on(rows))
+            some = table.take(rows)
+            held_out = evaluate(some, policy, reference=best_reference(some, design.rules(some.log.features)))
         found.update(outcomes(design, claim, held_out, naive, table.diagnostics.value_events > EVENTS))
     return found
 
