@@ -122,8 +122,7 @@ class RateParity(NamedConstraint):
         """Return the constraints on rows; raises InputError where there is one group only."""
         found = super().bind(rows)
         if not found:
-            what = f"column '{self.group}'" if isinstance(self.group, str) else self._grouped
-            raise InputError(f"{what} has one value only, so parity has no two groups to compare")
+            raise InputError(f"{self._grouped} has one value only, so parity has no two groups to compare")
         return found
 
     @property

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -220,7 +219,7 @@ class CsvText:
             most = spaced(csv.field_size_limit())
             raise InputError(f"{self.path}, line {line} has a value of more than {most} characters") from error
 
-    @cached_property
+    @property
     def without_blanks(self) -> bytes:
         """The rows without the blank lines."""
         return BLANK.sub(rb"\1", self.content) if re.search(rb"(\A|\n)\r?\n", self.content) else self.content
