@@ -162,26 +162,14 @@ def scheduler(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     with contextlib.ExitStack() as stack:
         for command, path in zip(commands, ["", str(modules)], strict=True):
             process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path, **NO_RETRY}, cwd=folder, **quiet)
-            stack.callback(_end, process)
-        address = _address(file)
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+        until(file.is_file)
+        until(file.read_text)
+        address = str(json.loads(file.read_text())["address"])
         with Client(address, timeout=600, set_as_default=False) as client:
             client.wait_for_workers(2, timeout=600)
         yield address
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _address(file: Path) -> str:
-    until(file.is_file)
-    until(file.read_text)
-    return str(json.loads(file.read_text())["address"])
 
 
 def pids(folder: Path, task: object = "*") -> list[int]:
@@ -226,8 +214,10 @@ def test_exceptions_are_results_and_name_the_worker_they_may_come_from(scheduler
     assert found["failure"].trace == "the trace"
 
 
-def test_news_of_tasks_travel_through_the_scheduler(scheduler: str, work: Any) -> None:
-    """News of a task reach this process, which shares no folder with the workers."""
+def test_news_travel_through_an_open_scheduler_which_is_named(
+    scheduler: str, work: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """News of a task reach this process, which shares no folder with the workers; without TLS others may read them."""
     heard: list[dict[str, Any]] = []
     with listening(heard.append):
         stream = Dask(scheduler=scheduler).map(work.announce, [1])
@@ -235,6 +225,7 @@ def test_news_of_tasks_travel_through_the_scheduler(scheduler: str, work: Any) -
         until(lambda: heard)
         assert list(stream) == []
     assert [news["task"] for news in heard] == [1]
+    assert caplog.messages == [dask.OPEN_SCHEDULER % scheduler]
 
 
 def test_closing_early_stops_what_workers_are_playing(scheduler: str, work: Any, tmp_path: Path) -> None:
@@ -259,9 +250,8 @@ def test_another_version_is_refused(scheduler: str) -> None:
 
 def test_a_cluster_of_ones_own(work: Any, tmp_path: Path) -> None:
     """Two processes of one thread give what serial gives; a task that kills each is given up after three tries."""
-    backend = Dask(workers=2)
     environment = [os.environ.get(name) for name in dask.ENVIRONMENT]
-    found = results(backend, partial(work.die_of_three, str(tmp_path)), list(range(12)))
+    found = results(Dask(workers=2), partial(work.die_of_three, str(tmp_path)), list(range(12)))
     error = found.pop(3)
     assert found == {task: task * task for task in range(12) if task != 3}
     assert isinstance(error, WorkerDiedError)
@@ -290,14 +280,6 @@ def test_a_cluster_of_ones_own_is_closed_by_a_key_and_ends_with_its_results(
     stream.close()
     assert not any(map(alive, pids(tmp_path, "6?.0")))
     assert [message for message in caplog.messages if "TLS" in message] == []
-
-
-def test_an_open_scheduler_is_named(
-    scheduler: str, work: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Who connects to a scheduler without TLS reads who else can, in one line."""
-    assert results(Dask(scheduler=scheduler), partial(work.square, str(tmp_path)), [2]) == {2: 4}
-    assert caplog.messages == [dask.OPEN_SCHEDULER % scheduler]
 
 
 def test_ctrl_c_leaves_no_process_and_no_log(modules: Path, tmp_path: Path) -> None:
