@@ -79,7 +79,7 @@ def test_a_limit_that_says_nothing_is_not_stated() -> None:
     assert first == "12 decisions cost 9 in all, 0.75 each."
     reason = re.fullmatch(
         "It is not known yet with 95 % confidence how much the best of all decision trees would have cost on them: 12 "
-        r"decisions are too few to rule out chance\. If costs go on like this, about (\d+) decisions will be enough\.",
+        r"decisions cannot rule out chance\. If costs go on like this, about (\d+) decisions will do\.",
         unknown,
     )
     assert reason is not None
@@ -90,11 +90,8 @@ def test_a_limit_that_says_nothing_is_not_stated() -> None:
     assert "more than the best of all decision trees" in later.statement()
 
 
-@pytest.mark.parametrize(
-    ("given", "shown"),
-    [({"cost": 0.0}, "would have cost anything"), ({"reward": 1}, "would have earned less than the most there is")],
-)
-def test_before_anything_is_known_of_the_best_the_reason_is_stated(given: dict[str, float], shown: str) -> None:
+@pytest.mark.parametrize("given", [{"cost": 0.0}, {"reward": 1}])
+def test_before_anything_is_known_of_the_best_the_reason_is_stated(given: dict[str, float]) -> None:
     """A decision alone has cost nothing yet; where the best has cost nothing no number of decisions makes a limit."""
     bandit = Bandit(TREES)
     decision = bandit.act([20])
@@ -103,7 +100,7 @@ def test_before_anything_is_known_of_the_best_the_reason_is_stated(given: dict[s
         "The cost of 1 more decision is not known yet, and not counted here.",
     ]
     bandit.learn(decision, **given)
-    assert bandit.statement().splitlines()[2].endswith(f"nothing that was learnt shows that it {shown}.")
+    assert bandit.statement().endswith(": no outcome that was learnt bounds it.")
 
 
 def test_what_came_since_the_last_statement_is_stated(tmp_path: Path) -> None:
@@ -118,7 +115,7 @@ def test_what_came_since_the_last_statement_is_stated(tmp_path: Path) -> None:
         "102 decisions earned 264 in all, 2.588 each.",
         "Since the last statement 2 more decisions earned 14.",
     ]
-    assert bandit.statement().splitlines()[1] == "Nothing was learnt since the last statement."
+    assert "Since" not in bandit.statement()
 
 
 def test_every_decision_is_counted_once() -> None:
@@ -158,7 +155,6 @@ def test_a_statement_says_what_stands_for_a_new_action_and_what_came_from_a_log(
     log = read_log([[20.0], [40.0]], ["call", "write"], cost=[0.5, 1.0], propensity=[0.5, 0.5])
     bandit = Bandit.from_log(TREES, log)
     bandit.add_action("visit")
-    assert bandit.statement().splitlines()[-2:] == [
-        "The log that it began with has 2 decisions of these.",
+    assert bandit.statement().splitlines()[-1:] == [
         "Before 'visit' came, policies that name it are taken to play the first action instead.",
     ]

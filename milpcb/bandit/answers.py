@@ -171,30 +171,27 @@ class BanditAnswers(BanditParts):
         confidence = check_confidence(confidence)
         with self.lock:
             n = self._rounds.counted()
-            lines = [*(self._known(n, confidence) if n else self._nothing()), *self._others()]
+            nothing = ["No decision is learnt yet, so there is nothing to state."]
+            lines = [*(self._known(n, confidence) if n else nothing), *self._others()]
             lines += self._of_groups(confidence) if self._rounds.groups and n else ()
             self._stated = (n, self._rounds.learner.ledger.cost)
             return "\n".join(lines)
 
     @property
-    def _words(self) -> tuple[str, str, str]:
-        if self._scale.rewards:
-            return "earned", "less", "earned less than the most there is"
-        return "cost", "more", "cost anything" if self._scale.best == 0 else "cost more than the least there is"
-
-    @staticmethod
-    def _nothing() -> Iterator[str]:
-        yield "No decision is learnt yet, so there is nothing to state."
+    def _words(self) -> tuple[str, str]:
+        return ("earned", "less") if self._scale.rewards else ("cost", "more")
 
     def _known(self, n: int, confidence: float) -> Iterator[str]:
-        learner, oracle, (done, worse, _) = self._rounds.learner, self._rounds.allowed(), self._words
+        learner, oracle, (done, worse) = self._rounds.learner, self._rounds.allowed(), self._words
         paid, sure = learner.ledger.cost, _percent(confidence)
         total = self._scale.total(n, paid)
         each = f" in all, {total / n:.4g} each" if n > 1 else ""
         yield f"{counted(n, 'decision')} {done} {as_count(total)}{each}."
-        if self._stated is not None:
-            yield self._since(n - self._stated[0], paid - self._stated[1])
-        best = f"the best of all {self._compared()} would have {done} on {'them' if n > 1 else 'it'}"
+        if self._stated is not None and n > self._stated[0]:
+            more = counted(n - self._stated[0], "more decision")
+            since = as_count(self._scale.total(n - self._stated[0], paid - self._stated[1]))
+            yield f"Since the last statement {more} {done} {since}."
+        best = f"the best of all {self._compared()} would have {done} on them"
         most = learner.certificate(oracle, confidence=confidence)
         if most < paid:
             amount = f"{as_count(ceil(self._scale.unit * most))} {worse}"
@@ -213,18 +210,11 @@ class BanditAnswers(BanditParts):
         words = re.findall(r"[A-Z][a-z]*|[A-Z]+(?![a-z])", type(self._policies).__name__)
         return " ".join(map(str.lower, words)) + (" that keep the constraints" if self._constraints else "")
 
-    def _since(self, more: int, cost: float) -> str:
-        if not more:
-            return "Nothing was learnt since the last statement."
-        total = as_count(self._scale.total(more, cost))
-        return f"Since the last statement {counted(more, 'more decision')} {self._words[0]} {total}."
-
     def _reason(self, n: int, covered: float) -> str:
         if not covered:  # no more is certain than that no cost is below 0
-            return f"nothing that was learnt shows that it would have {self._words[2]}"
-        few = f"{counted(n, 'decision')} {'are' if n > 1 else 'is'} too few to rule out chance"
+            return "no outcome that was learnt bounds it"
         enough = counted(ceil(n / min(covered, 1.0)), "decision")
-        return f"{few}. If costs go on like this, about {enough} will be enough"
+        return f"{counted(n, 'decision')} cannot rule out chance. If costs go on like this, about {enough} will do"
 
     def _of_change(self, change: ProvedChange) -> str:
         as_good = "earned as much" if self._scale.rewards else "cost as little"
@@ -254,8 +244,6 @@ class BanditAnswers(BanditParts):
 
     def _others(self) -> Iterator[str]:
         book = self._rounds.book
-        if self._logged:
-            yield f"The log that it began with has {counted(self._logged, 'decision')} of these."
         if self._added:
             names = ", ".join(f"'{name}'" for name in self._added)
             yield f"Before {names} came, policies that name it are taken to play the first action instead."
