@@ -62,6 +62,20 @@ class Program:
             nearly_integral=self.integral or self.nearly_integral,
         )
 
+    def with_columns(self, name: str, lower: Floats, upper: Floats) -> Program:
+        """Return the program with extra columns (k,) that no row and no integrality is about yet."""
+        import scipy.sparse as sp  # see above
+
+        none = sp.csr_array((self.n_rows, len(lower)))
+        return replace(
+            self,
+            matrix=sp.hstack([self.matrix, none], format="csr"),
+            column_lower=np.concatenate([self.column_lower, lower]),
+            column_upper=np.concatenate([self.column_upper, upper]),
+            integer=np.concatenate([self.integer, np.zeros(len(lower), bool)]),
+            names=(*self.names, *(f"{name}_{i}" for i in range(len(lower)))),
+        )
+
 
 class ProgramBuilder:
     """Collects columns and rows, whole index arrays at a time."""

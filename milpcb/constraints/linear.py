@@ -32,6 +32,15 @@ MOST_WEIGHED = 10**8
 SORTING = "sorting parts of policies by the weights of side constraints"  # in lines of progress
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two rates of a family, any two of which are to be close, by number: a constraint on one less the other."""
+
+    family: str
+    one: int
+    other: int
+
+
 @dataclass(frozen=True, eq=False)
 class SideConstraint:
     """The rule ``lower <= total <= upper``, tolerance included, on the total of the weights that a policy uses."""
@@ -39,6 +48,7 @@ class SideConstraint:
     weights: Floats  # (g, K) of pairs of a distinct context and an action, as costs are; or (n_terms,) of leaf totals
     lower: float = -np.inf
     upper: float = np.inf
+    pair: Pair | None = None  # of rates, if it is a constraint on these
 
     def holds(self, totals: Floats) -> Bools:
         """Return for each of the totals whether it is within the bounds."""
@@ -71,12 +81,14 @@ class LabelConstraint:
     weights : (m, K) over the rows of the contexts, of any sign
     upper : the largest total; one counts as within it up to ``1e-9 * sum_j max_a |weights[j, a]|``
     name : what an error calls the constraint when no policy can satisfy it
+    pair : set by ``close_rates``: of all these constraints on a family of rates, a solver needs fewer rows
 
     """
 
     weights: npt.ArrayLike
     upper: float
     name: str = ""
+    pair: Pair | None = None
 
     def matrix(self, n_contexts: int, n_actions: int) -> Floats:
         """Return the weights as a float array; raises InputError on a wrong shape or a non-finite entry."""
@@ -96,7 +108,7 @@ class LabelConstraint:
     def bound(self, n_contexts: int, n_actions: int, add_up: Callable[[Floats], Floats] = np.asarray) -> SideConstraint:
         """Return the constraint on m = ``n_contexts`` contexts; ``add_up`` sums (m, K) by distinct context, (g, K)."""
         weights = self.matrix(n_contexts, n_actions)
-        return SideConstraint(add_up(weights), upper=self.largest(weights))
+        return SideConstraint(add_up(weights), upper=self.largest(weights), pair=self.pair)
 
     @property
     def label(self) -> str:
@@ -111,9 +123,10 @@ def close_rates(tables: Mapping[str, Floats], delta: float, name: str) -> list[L
     0 are left out. ``name`` of a rule has places for ``{one}`` and ``{other}``.
     """
     rates = {group: table / fsum(table.ravel()) for group, table in tables.items() if table.any()}
+    numbered = enumerate(rates.items())
     return [
-        LabelConstraint(of_one - of_other, float(delta), name.format(one=one, other=other))
-        for (one, of_one), (other, of_other) in permutations(rates.items(), 2)
+        LabelConstraint(of_one - of_other, float(delta), name.format(one=one, other=other), Pair(name, i, j))
+        for (i, (one, of_one)), (j, (other, of_other)) in permutations(numbered, 2)
     ]
 
 

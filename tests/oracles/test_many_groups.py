@@ -1,4 +1,4 @@
-"""Rates of many groups that are to be close: the same answers by every kind, and bounded work."""
+"""Rates of many groups that are to be close: the same answers by every kind, in few rows, and bounded work."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from milpcb import open_oracle, parity, share_at_most
-from milpcb.constraints import LabelConstraint, conflict, linear
+from milpcb.constraints import LabelConstraint, bind_to, conflict, linear
 from milpcb.errors import SearchTooLargeError
 from milpcb.estimators import OptimalPolicyTree
 from milpcb.types import Floats
@@ -20,7 +20,7 @@ def rates_of(groups: Any, actions: Any, action: int = 1) -> Floats:
     return np.array([(actions[groups == group] == action).mean() for group in np.unique(groups)])
 
 
-@pytest.mark.parametrize("n_groups", [3, 7])
+@pytest.mark.parametrize("n_groups", [3, 4, 7])
 def test_every_kind_keeps_the_rates_of_many_groups_close(n_groups: int) -> None:
     """Search, solver and list find the same optimum, and it keeps the definition."""
     rng = np.random.default_rng(0)
@@ -37,6 +37,18 @@ def test_every_kind_keeps_the_rates_of_many_groups_close(n_groups: int) -> None:
         assert answer.value == listed
     free = open_oracle(trees, contexts, "search").value(costs)
     assert free <= listed
+
+
+def test_a_solver_gets_two_rows_a_rate() -> None:
+    """G rates take 2 (G - 1) rows and one column, not G (G - 1) rows; the bounds of other constraints stay rows."""
+    rng = np.random.default_rng(0)
+    contexts, groups = rng.normal(size=(60, 2)), np.arange(60) % 10
+    share, *rules = bind_to([share_at_most(1, 2 / 3), parity(1, groups, 0.5)], contexts, (), range(2))
+    trees = DecisionTrees(2, depth=1, thresholds=3)
+    programs = [open_oracle(trees, contexts, "milp", constraints=rows).program for rows in ([share], [share, *rules])]
+    assert programs[1].n_rows - programs[0].n_rows == 18
+    assert programs[1].n_columns - programs[0].n_columns == 1
+    assert len(rules) == 90
 
 
 def test_where_the_best_policy_keeps_the_constraints_nothing_is_built_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
