@@ -69,7 +69,7 @@ class RunningMean:
     """Confidence sequence for the mean of the expectations of numbers in [0, 1], valid at all times simultaneously.
 
     Statement L2 of milpcb/theory/confidence.md: with g_s a guess of X_s from the past, V the sum of the (X_s - g_s)^2
-    and psi(lambda) = -log(1 - lambda) - lambda, with probability 1 - delta, always, the sum is off by at most
+    and psi(lambda) = -log(1 - lambda) - lambda, with probability 1 - delta the sum is never off by more than
     (psi(lambda) V + log(2 G / delta)) / lambda.
     """
 
@@ -113,9 +113,8 @@ WITH_HORIZON, ANYTIME, BOLDEST = 4.0, 1.5, 0.5
 class Optimism:
     """Optimistic estimates, so that actions that were seldom tried are tried again.
 
-    They are x = c + log(1 + lambda (e - c)) / l <= e in the place of e >= c, at stakes lambda that are fixed in advance
-    and never increase (statement 17 of milpcb/theory/confidence.md). ``log_size`` is log N, ``factor`` multiplies all
-    stakes.
+    x = c + log(1 + lambda (e - c)) / l stands in the place of e >= c; the stakes lambda never increase (statement 17 of
+    milpcb/theory/confidence.md). ``log_size`` is log N, ``factor`` multiplies all stakes.
     """
 
     def __init__(self, log_size: float, n_actions: int, horizon: int | None, factor: float = 1.0) -> None:

@@ -1,7 +1,7 @@
 """Blocks of rounds, and the best policies in turn on them: certificates for a world that changes.
 
-The block of a round is known before its action is drawn: it is that of the number of rounds that were finished when it
-began (milpcb/theory/changes.md).
+The block of a round is known before its action is drawn: that of the number of rounds finished when it began
+(milpcb/theory/changes.md).
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ class ProvedChange(NamedTuple):
 class Changes(NamedTuple):
     """Certificates against the best 1, 2, 3, ... policies in turn, and after which rounds these change.
 
-    ``proof`` is None where nothing is proved: that certificates grow more slowly from some number on suggests how often
-    the world changed, and proves nothing.
+    ``proof`` is None where nothing is proved: that certificates grow more slowly from some number on proves nothing.
     """
 
     certificates: tuple[float, ...]

@@ -202,8 +202,7 @@ class Ledger:
         """Return what the best 1, 2, ..., ``most`` policies in turn have paid, and after which rounds they change.
 
         That is in the mean, as in ``certify``; or, with a ``confidence``, at least, for all numbers of policies at once
-        (statements 20 and 21 of milpcb/theory/changes.md). It takes n (n + 1) / 2 minimisations for n blocks, of each
-        stake.
+        (statements 20 and 21 of milpcb/theory/changes.md). It takes n (n + 1) / 2 minima for n blocks, of each stake.
         """
         self._check_rows(oracle)
         if confidence is None:

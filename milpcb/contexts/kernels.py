@@ -3,8 +3,8 @@
 Of n fair bits the number of ones is Binomial(n, 1/2). A Binomial(n, p) draw compares n uniform numbers with p, a bit of
 all of them at a time: where the bit of p is 1 those whose own is 0 are below p, where it is 0 those whose own is 1 are
 not, and half of them go on to the next bit. A multinomial draw splits the rounds in two, and each part again, down to
-single contexts. Words are a sequence of SplitMix64 (Steele, Lea & Flood 2014) from ``state`` (1,), a word of the
-learner's own generator.
+single contexts. Words are a sequence of SplitMix64 (Steele, Lea & Flood 2014) from ``state`` (1,), a word of a
+generator.
 """
 
 from typing import Any

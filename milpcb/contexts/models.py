@@ -168,8 +168,8 @@ class Empirical(_OnTable):
 
     The law of the contexts is unknown and cannot be sampled: the setting and the idea of Wu, Sima & Szpankowski (2024,
     arXiv 2401.15520), read as an abstract; no bound on regret is claimed. Epoch e holds the rounds 2^e to 2^(e+1) - 1,
-    so that imagined rounds depend on nothing that is being decided; in round 1 there is no noise. The model remembers
-    what *one* learner saw.
+    so that imagined rounds depend on nothing that is being decided; in round 1 there is no noise. It is for *one*
+    learner.
 
     Parameters
     ----------

@@ -118,8 +118,7 @@ class Switching(Planted):
     """Costs that are not i.i.d.: what was learnt before a switch is wrong after it.
 
     Breaks learners that stop exploring, or that never give up an early estimate. Regret can be negative. Up to the
-    first switch, a seed shows the same rounds as in ``Planted``. The stream names the policies, one a phase, in
-    ``planted``.
+    first switch, a seed shows the same rounds as in ``Planted``. ``planted`` has a policy for each phase.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Follow the perturbed leader with adaptive noise: the run itself sets its size; no horizon, minima alone.
 
 Names and bounds are those of statements 14 and 15 of milpcb/theory/README.md. ``spread`` is estimated twice by Monte
-Carlo, independently: one estimate sets the rates, which may be anything, and the other stands in the bound, whose mean
-is therefore right.
+Carlo: one estimate sets the rates, which may be anything, and the other, independent, stands in the bound, which is
+right in the mean.
 """
 
 import math

@@ -24,15 +24,13 @@ class Learner(Certified, ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
     An algorithm is a subclass with ``_act`` and ``_learn``; the public methods of this class check every call, so that
-    no algorithm does. ``kept`` names the attributes that change from round to round, which a saved state holds (see
-    milpcb.core.kept). What ``_act`` leaves in ``note``, as plain data, is there again in the ``_learn`` or ``_give_up``
-    of its round.
+    no algorithm does. ``kept`` names the attributes that change from round to round, which a saved state holds. What
+    ``_act`` leaves in ``note``, as plain data, is there again in the ``_learn`` or ``_give_up`` of its round.
 
     A round is ``act(row)`` and then ``learn``; learners that declare ``full_information`` are shown all costs after
     that, by ``learn_all``. The guarantee of a ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed``
     learner may be learnt later, in any order (``set_aside``, ``take_up``). The play of one that ``plays_policies`` is a
-    mix of policies of its oracle. Whoever ``hides_law`` draws within ``_act``: q is of what is left to draw. ``played``
-    counts finished rounds.
+    mix of policies of its oracle. Whoever ``hides_law`` draws within ``_act``: q is of what is left to draw.
 
     Parameters
     ----------
@@ -181,8 +179,7 @@ class Learner(Certified, ABC):
     def override(self, action: int) -> None:
         """End the round that ``act`` began, in which somebody else played ``action``, -1 for none of this round.
 
-        Nothing is learnt of it; ``pay`` takes in its cost. Certificates are over these rounds too, whatever made them
-        override.
+        Nothing is learnt of it; ``pay`` takes in its cost. Certificates are over these rounds too.
         """
         self._override(self._end_round("override"), action)
         self.note = None

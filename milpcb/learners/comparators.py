@@ -56,10 +56,8 @@ class BestInHindsight(Learner):
     def __init__(self, best: Ints, *, n_actions: int, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(n_actions=n_actions, horizon=horizon, seed=seed)
         labels = whole_array("best", best)
-        if labels.ndim != 1:
-            raise InputError("best must list one action, an integer, per context")
-        if len(labels) and not (labels.min() >= 0 and labels.max() < n_actions):
-            raise InputError(f"best has numbers of actions outside 0 to {n_actions - 1}")
+        if labels.ndim != 1 or not ((labels >= 0) & (labels < n_actions)).all():
+            raise InputError(f"best must list one action per context, an integer from 0 to {n_actions - 1}")
         self._q = np.eye(n_actions)[labels]
 
     def _act(self, row: int) -> Floats:

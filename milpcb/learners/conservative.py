@@ -22,8 +22,7 @@ Baseline = int | Sequence[int] | Callable[[int], int]
 class Conservative(Around):
     """Any learner, kept from costing much more than a baseline would have.
 
-    With probability ``confidence``, after every round (statement 18 of milpcb/theory/confidence.md; nothing is
-    assumed),
+    With probability ``confidence``, after every round (statement 18 of milpcb/theory/confidence.md),
 
         total cost of the rounds so far <= (1 + loss) * what the baseline would have paid + allowance.
 

@@ -20,8 +20,7 @@ class Doubling(Around):
 
     Setting and kind of guarantee are those of the learner inside. Its guarantee for a phase also holds for a part of
     it, as costs could be 0 from there on; so regret is at most the sum of the guarantees of the phases that T rounds
-    reach into: where one grows like T^a, 2^a / (2^a - 1) times that of a learner that knows T, 2.70 times for T^(2/3),
-    3.41 times for T^(1/2).
+    reach into: where one grows like T^a, 2^a / (2^a - 1) times that of a learner that knows T, 2.70 times for T^(2/3).
 
     Parameters
     ----------

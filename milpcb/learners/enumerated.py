@@ -16,8 +16,7 @@ from milpcb.types import Floats, Ints
 class Hedge(Learner):
     """Hedge with full information: exponential weights over all N labelings (Freund & Schapire 1997).
 
-    Guarantee: regret <= sqrt(T log N / 2) by the rate sqrt(8 log N / T), whatever the costs and contexts. It is for
-    comparison.
+    Guarantee: regret <= sqrt(T log N / 2) by the rate sqrt(8 log N / T), whatever the costs and contexts.
 
     Parameters
     ----------

@@ -68,8 +68,7 @@ class Exp4(Weighing):
     * "adaptive", sqrt(log N / V) put between a_t and 2 a_t, V the sum of c^2 / q so far: 3 sqrt(T K log N);
     * "certified", after AdaHedge, min(1, log N / (d_1 + ... + d_{t-1})): log N + 1 + 2 sqrt(1/4 + T K log N).
 
-    Rounds may be learnt late: an estimate is c over the larger of q and the action's mass at that moment, as in
-    ``bound()``.
+    Of a late round an estimate is c over the larger of q and the action's mass when it is learnt.
 
     Parameters
     ----------

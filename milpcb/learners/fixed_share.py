@@ -23,8 +23,7 @@ class Alarm(SavedPart):
     After a round of cost c the evidence grows by log(1 + lambda (c - m)), lambda = 1/4, and is put to 0 where it is
     below; m is the mean of the costs before it since the last alarm, with ten rounds of cost 1 among them. It rings
     above ``calm`` + log t after t rounds. While m is no less than the mean of the next cost, it rings in T rounds with
-    probability exp(-calm) (1 + log T) at most (Ville for the sums that begin in each round): 8 % for T = 1e5 and
-    ``calm`` = 5.
+    probability exp(-calm) (1 + log T) at most (Ville): 8 % for T = 1e5 and ``calm`` = 5.
 
     ``rung`` is after how many rounds it rang last, and ``gaps`` the sum of the d of FixedShare then.
     """

@@ -122,14 +122,13 @@ class ContextualFTPL(Learner):
     """Every round, the policy that is best on past estimates plus fresh Laplace noise.
 
     Setting: contexts and costs are both adversarial and fixed in advance. Estimates: J c e_y, where J counts redraws of
-    the noise until the same action comes out again, at most M: a query for the play and, where it cost something, one
-    for each redraw.
+    the noise until the same action comes out again, at most M: a query for the play and for each redraw.
 
     A fixed ``epsilon`` is the published algorithm. Noise is on all d distinct contexts, which are known (kappa = 1), or
     on a separator of d rows (kappa = d): E[regret] <= 2 eps kappa K T + (2 sqrt(d log N) + log N) / eps + K T / (e M)
     (statement 13 of milpcb/theory/README.md). ``epsilon = "adaptive"`` needs no horizon; ``bound()`` is what the run
-    proves about itself, and ``guarantee()`` is that of statement 15, for a spread that is estimated when the learner is
-    made by 60 to 400 pairs of cheapest policies.
+    proves about itself, and ``guarantee()`` is that of statement 15, for a spread that is first estimated by 60 to 400
+    pairs of cheapest policies.
 
     Parameters
     ----------

@@ -100,8 +100,8 @@ class GreedyLearner(Learner):
 
         The estimates Y_s(pi) >= 0 have means w_s R(pi) given the past, and ``weight`` is the sum of the w_s;
         ``second_moment`` bounds the sum of the E[Y_s(pi)^2]. As exp(-u) <= 1 - u + u^2 / 2 for u >= 0, lower tails are
-        sub-Gaussian with that variance: the largest of N shortfalls is at most sqrt(2 second_moment log N) in
-        expectation, and the excess of pi* has mean 0.
+        sub-Gaussian: the mean of the largest of N shortfalls is at most sqrt(2 second_moment log N), that of pi*'s
+        excess is 0.
         """
         return np.asarray(np.sqrt(2 * np.asarray(second_moment) * self._log_size) / weight)
 
@@ -236,8 +236,8 @@ class ExploreThenCommit(GreedyLearner):
 
     Setting: i.i.d. rounds; a change of the costs after the n-th round is never noticed. Guarantee: with n = (T^2 K log
     N / 2)^(1/3), E[regret] <= n + (T - n) sqrt(2 K log N / n) + sqrt(T log N / 2), that is 3 / 2^(1/3) T^(2/3) (K log
-    N)^(1/3) = 2.38 (...) to leading order (folklore; the constants are derived for this project). Oracle: one minimiser
-    in the whole run.
+    N)^(1/3) = 2.38 (...) to leading order (folklore; constants derived for this project). Oracle: one minimiser in the
+    whole run.
 
     Parameters
     ----------

@@ -2,8 +2,7 @@
 
 How that is known, and why queries are few, is in milpcb/theory/one_draw.md (The kept minimiser): a query about a table
 G proves that no policy costs less than v there, so none costs less at C than the *bound* v + sum over rows x of min_b
-(C - G)[x, b]. A query first raises the leader's own entries by an *allowance* (m,) for the harm that is expected at
-each row.
+(C - G)[x, b]. A query first raises the leader's own entries by an *allowance* (m,) for harm to come.
 
 The successor of a leader is, of the cheapest policies, the one whose actions come first in a fixed random order of
 contexts and actions, so that all exact oracles lead to the same leaders.
@@ -31,8 +30,7 @@ class KeptMinimiser:
 
     ``order(m)`` returns (m, 1 + K) random numbers that decide between cheapest policies: contexts by the first, the
     actions of each by the others; the answers for fewer contexts begin those for more. With None a policy known whose
-    total is at most the bound succeeds without a query. ``unproved`` goes on with the bounds of an oracle that stops
-    early.
+    total is at most the bound succeeds without a query. ``unproved`` goes on with bounds.
 
     ``actions`` are the leader's on each row, ``number`` counts leaders, ``ties`` those of the ``queries`` that were
     about which of equals comes first, ``harms`` the changes that harmed the leader of their time.

@@ -6,11 +6,8 @@ from milpcb.errors import InputError, shown
 from milpcb.protocols import Policy
 from milpcb.types import Answer, Floats
 
-# capability -> what to write in the config for an oracle that has it
+# capability -> what to write in the config for an oracle that has it; any kind has the others
 REMEDY = {
-    "value": "any kind",
-    "minimise": "any kind",
-    "profile": "any kind",
     "action_weights": (
         '{ kind = "search" } where the class factorises, or { kind = "enumeration" } where it can be listed'
     ),
@@ -23,8 +20,9 @@ def require(learner: str, oracle: Any, *capabilities: str) -> None:
     """Raise InputError unless the oracle can do all of them."""
     for capability in capabilities:
         if capability not in oracle.capabilities:
+            remedy = REMEDY.get(capability, "any kind")
             raise InputError(
-                f"{learner} asks its oracle to '{capability}', which this one cannot; set oracle = {REMEDY[capability]}"
+                f"{learner} asks its oracle to '{capability}', which this one cannot; set oracle = {remedy}"
             )
 
 

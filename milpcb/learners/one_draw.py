@@ -1,7 +1,6 @@
 """One draw of the future for a whole run: the noise is drawn before the first round and taken away round by round.
 
-The law of play is that of fresh futures (milpcb/theory/one_draw.md). Few totals change in a round, so one cheapest
-policy can be kept.
+The law of play is that of fresh futures (milpcb/theory/one_draw.md). Few totals change in a round.
 """
 
 from collections.abc import Callable

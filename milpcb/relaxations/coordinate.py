@@ -2,8 +2,7 @@
 
 Both are derived for this project (statements 4 and 6 to 8 of milpcb/theory/README.md). Where a single minimiser is
 drawn and its gap is not 0, the mean of q* may change by the probability of such an answer, and what is lost by as much.
-The estimate (c - 1/2) / q lies in [-h, h], h = L/2, where Rel is below the chords that the hits draw: estimator = "ips"
-holds too.
+The estimate (c - 1/2) / q lies in [-h, h], h = L/2, where Rel is below the chords that the hits draw: "ips" holds too.
 """
 
 from fractions import Fraction

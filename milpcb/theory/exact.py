@@ -51,8 +51,8 @@ class Player:
 
     Totals, profiles and noise are in units of the relaxation: ``hit`` of them make one L, and one is ``unit`` = L /
     ``hit`` in cost. ``price`` is the most that exploring costs in a round, in cost. ``noise`` is the law of the noise
-    (K,) of one future round: probabilities by vector, that of no noise included. ``reply(profile)`` returns the
-    Response to V (K,).
+    (K,) of one future round: probabilities by vector, that of no noise included. ``reply(V)`` is the Response to V
+    (K,).
 
     Raises InputError where the relaxation returns rounded numbers, or what are no probabilities.
     """
