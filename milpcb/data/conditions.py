@@ -160,10 +160,8 @@ def _check_present(name: str, column: Values, value: Value, written: str, test: 
         some = f"some have {there} in column '{name}'; write '{name} = {there}' for these"
         raise InputError(f"no row has the value {written} of the condition '{test}', but {some}")
     if value is not None:
-        known = [in_words(other) for other in present if other is not None]
-        warnings.warn(
-            f"no row has the value '{_plainly(value)}' of a condition{did_you_mean(written, known)}", stacklevel=2
-        )
+        near = did_you_mean(written, [in_words(other) for other in present if other is not None])
+        warnings.warn(f"no row has the value '{_plainly(value)}' of a condition{near}", stacklevel=2)
 
 
 def _plainly(value: Value) -> str:

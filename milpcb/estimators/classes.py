@@ -35,16 +35,14 @@ class FromCosts(PolicyEstimator):
         ``X`` is an array (n, d) or a data frame of pandas or polars, of numbers, strings, booleans, and missing ones.
         ``y`` (n, K) is what each action costs (or earns) in each row, where the columns of a data frame name the
         actions; or (n,) labels, of which a wrong one costs 1. ``sample_weight`` (n,) is how much each row counts.
-        Raises InputError, InfeasibleError where no policy keeps the constraints, OracleInexact where none is found in
-        time.
+        Raises InputError, InfeasibleError (no policy keeps the constraints), OracleInexact (none is found in time).
         """
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         features = read_features(self, checked(self, X, reset=True))
         targets, actions = read_targets(y, len(features), maximise=flag("maximise", self.maximise))
-        return self._learn(
-            features, targets, actions, read_weights(sample_weight, len(features)), maximise=self.maximise
-        )
+        weight = read_weights(sample_weight, len(features))
+        return self._learn(features, targets, actions, weight, maximise=self.maximise)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean value on other rows, larger is better: minus the mean cost, or the mean reward."""
