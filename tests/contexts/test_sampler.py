@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from milpcb import Sampler, open_oracle
+from milpcb import Sampler
 from milpcb.errors import InputError
 from milpcb.learners import BistroPlus
 from milpcb.oracles.growing import GrowingOracle
@@ -35,14 +35,6 @@ def test_bistro_plus_plays_on_contexts_it_has_never_seen() -> None:
         learner.learn(int(row), 0, 1.0, q[0])
     assert oracle.n_contexts <= 6
     assert past(learner).shape == (oracle.n_contexts, 2)
-
-
-def test_an_oracle_with_fixed_contexts_is_refused() -> None:
-    """The message names the oracle to use, and what a sampler is made of."""
-    with pytest.raises(InputError, match="GrowingOracle"):
-        BistroPlus(open_oracle(TREES, [[0.0, 0.0], [1.0, 2.0]]), Sampler(draw), horizon=10, seed=0)
-    with pytest.raises(InputError, match="draw"):
-        Sampler(3)  # type: ignore[arg-type]
 
 
 def far(n: int, rng: np.random.Generator) -> np.ndarray:

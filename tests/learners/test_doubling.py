@@ -44,9 +44,9 @@ class Recorder(Learner):
     horizon: int
     made: list[Recorder]
 
-    def __init__(self, *, horizon: int, seed: int, n_actions: int, gain: float = 1.0) -> None:
+    def __init__(self, *, horizon: int, seed: int, n_actions: int) -> None:
         super().__init__(n_actions=n_actions, horizon=horizon, seed=seed)
-        self.gain, self.rounds = gain, 0
+        self.rounds = 0
         self.made.append(self)
 
     def _act(self, row: int) -> Floats:
@@ -58,10 +58,6 @@ class Recorder(Learner):
         """Count."""
         del row, action, cost, probability
         self.rounds += 1
-
-    def guarantee(self) -> float:
-        """Return a bound like T^(2/3)."""
-        return self.gain * self.horizon ** (2 / 3)
 
     def oracle_error(self) -> float:
         """Return the number of rounds."""

@@ -210,29 +210,10 @@ class Floating(Paper):
         return np.array([1 / 3, 2 / 3])
 
 
-class Rounded(Paper):
-    """Has a rounded rate."""
-
-    def rate(self, scale, n_actions):
-        """Return K/L as a float."""
-        return float(n_actions / scale)
-
-
-class Overfull(Paper):
-    """Answers more than a distribution."""
-
-    def respond(self, psi, leftover, *, descending=False):
-        """Return twice the leftover."""
-        del psi, descending
-        return 2 * leftover
-
-
 @pytest.mark.parametrize(
     ("relaxation", "scale", "message"),
     [
         (Floating(), 4, "wrong: q is .* rounded number"),
-        (Rounded(), 5, "wrong: rate is 0.4, a rounded number"),
-        (Overfull(), 4, "wrong: q = .* is no distribution"),
         (Half(), 2, "wrong: the law of the noise is no law at K = 2, L = 2"),
     ],
 )

@@ -15,10 +15,8 @@ from tests.theory.coins.draws import Coins
 Definition = Callable[[Any, int, Ints, Coins], Floats]
 
 Make = Callable[[Any, int, Coins], Learner]  # a learner on an oracle, for a horizon
-Stated = Callable[[Any, int, Coins], float]  # the guarantee that a learner on an oracle should state for a horizon
 
 TIE = 1e-9
-HORIZONS = range(1, 17)  # of guarantees that are compared
 
 
 def of_fixed_share(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
@@ -47,27 +45,6 @@ def of_leader(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
         leaders = np.unique(labelings[totals < totals.min() + TIE, row])
         law[leaders[0]] += float(chance) if len(leaders) == 1 else np.nan
     return law
-
-
-def sum_of_phases(make: Make) -> Stated:
-    """Return the guarantee of phases of 1, 2, 4, ... rounds: that of a learner made for each, until no round is left.
-
-    A phase that is cut short counts in full: its costs could be 0 from there on.
-    """
-
-    def stated(oracle: Any, horizon: int, coins: Coins) -> float:
-        left, rounds, total = horizon, 1, 0.0
-        while left > 0:
-            total += make(oracle, rounds, coins).guarantee()
-            left, rounds = left - rounds, 2 * rounds
-        return total
-
-    return stated
-
-
-def least_excess(make: Make, stated: Stated, oracle: Any, coins: Coins) -> float:
-    """Return the guarantee of a learner less what it should state, the least over horizons."""
-    return min(make(oracle, T, coins).guarantee() - stated(oracle, T, coins) for T in HORIZONS)
 
 
 def largest_difference(definition: Definition, learner: Any, row: int, labelings: Ints, coins: Coins) -> float:

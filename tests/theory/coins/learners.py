@@ -13,10 +13,8 @@ from milpcb.types import Aside, Floats
 from tests.theory.coins.definitions import (
     Definition,
     Make,
-    Stated,
     of_fixed_share,
     of_leader,
-    sum_of_phases,
 )
 from tests.theory.coins.draws import Coins
 from tests.theory.coins.paths import Steady
@@ -34,7 +32,6 @@ class CoinLearner:
     make: Make
     minimiser: Callable[[Any], Minimiser] | None = None
     definition: Definition | None = None
-    stated: Stated | None = None
 
 
 class FTPLOnCoins(ContextualFTPL):
@@ -86,12 +83,10 @@ def half_noise(oracle: Any, horizon: int, coins: Coins) -> Learner:
 INNER: dict[str, dict[str, Any]] = {"exp4": {"rate": "certified"}, "bistro_plus": {"noise": "half", "scale": 4}}
 
 
-def doubling(
-    oracle: Any, horizon: int, coins: Coins, *, inner: str = "exp4", kind: type[Doubling] = Doubling
-) -> Learner:
-    """Return doubling from phases of one round on, or a mutant of it."""
+def doubling(oracle: Any, horizon: int, coins: Coins, *, inner: str = "exp4") -> Learner:
+    """Return doubling from phases of one round on."""
     del coins
-    return kind(oracle, FinitePool(oracle.contexts), horizon=horizon, inner=inner, options=INNER[inner], first=1)
+    return Doubling(oracle, FinitePool(oracle.contexts), horizon=horizon, inner=inner, options=INNER[inner], first=1)
 
 
 class OneRoundLate(Learner):
@@ -135,6 +130,6 @@ LEARNERS = [
     CoinLearner("ftpl, adaptive", ftpl, definition=of_leader),
     CoinLearner("epsilon-greedy", epsilon_greedy),
     CoinLearner("half noise", half_noise),
-    CoinLearner("doubling, exp4", doubling, stated=sum_of_phases(exp4)),
-    CoinLearner("doubling, half noise", partial(doubling, inner="bistro_plus"), stated=sum_of_phases(half_noise)),
+    CoinLearner("doubling, exp4", doubling),
+    CoinLearner("doubling, half noise", partial(doubling, inner="bistro_plus")),
 ]

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.learners import Doubling, Exp4
+from milpcb.learners import Exp4
 from milpcb.learners.adaptive_noise import AdaptiveNoise
 from milpcb.types import Answer, Floats
-from tests.theory.coins.definitions import of_fixed_share, of_leader, sum_of_phases
-from tests.theory.coins.learners import CoinLearner, doubling, exp4, fixed_share, ftpl
+from tests.theory.coins.definitions import of_fixed_share, of_leader
+from tests.theory.coins.learners import CoinLearner, exp4, fixed_share, ftpl
 from tests.theory.coins.paths import HalfCharged
 
 # ------------------------------------------------------------------- adaptive noise
@@ -65,14 +65,6 @@ class OfAnother(Exp4):
         return cost / max(1e-3, float(shown[action - 1]))
 
 
-# ------------------------------------------------------------------- doubling
-
-
-class _OnePhaseShort(Doubling):
-    def guarantee(self) -> float:
-        return sum(self._make(phase).guarantee() for phase in range(((self.horizon or 0) + 1).bit_length() - 1))
-
-
 # ------------------------------------------------------------------- any learner
 
 
@@ -95,5 +87,4 @@ MUTANTS = [
     CoinLearner("exp4, probability of another", partial(exp4, kind=OfAnother)),
     CoinLearner("exp4, not the minimum", exp4, _NotTheLeast),
     CoinLearner("fixed share, charged half", partial(fixed_share, kind=HalfCharged), definition=of_fixed_share),
-    CoinLearner("doubling, a phase short", partial(doubling, kind=_OnePhaseShort), stated=sum_of_phases(exp4)),
 ]

@@ -58,8 +58,8 @@ class TrialGame:
 class TrialRule:
     """When a trial ends: stakes as parts of the floor, by context; and what is not as it should be; on ``games``.
 
-    ``expected`` of all costs is a number, or "before", the mean of each action in the rows before; "own" counts the row
-    itself too. ``union`` is whether the price is paid for all leaders.
+    ``expected`` of all costs is a number, or "before", the mean of each action in the rows before. ``union`` is whether
+    the price is paid for all leaders.
     """
 
     name: str

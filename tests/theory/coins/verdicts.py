@@ -1,7 +1,6 @@
 """The verdict on a learner: by how much its mean certificate and bound exceed mean regret where they do least.
 
-What a learner plays is compared with its definition, after every history; and the guarantee that it states, with its
-own where that is made of others'.
+What a learner plays is compared with its definition, after every history.
 """
 
 from collections.abc import Iterable
@@ -9,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tests.theory.coins.definitions import largest_difference, least_excess
+from tests.theory.coins.definitions import largest_difference
 from tests.theory.coins.games import CoinGame
 from tests.theory.coins.learners import CoinLearner
 from tests.theory.coins.slacks import ROUNDING, Verdict, worst_of
 from tests.theory.coins.trees import least_slacks, tree
 
-NAMES = ("E[regret] <= E[certificate]", "E[regret] <= E[bound]", "q = its definition", "guarantee >= its definition")
+NAMES = ("E[regret] <= E[certificate]", "E[regret] <= E[bound]", "q = its definition")
 
 
 def judge_learner(learner: CoinLearner, games: Iterable[CoinGame]) -> Verdict:
@@ -39,5 +38,4 @@ def _excess(learner: CoinLearner, game: CoinGame) -> list[float]:
     minimiser = None if learner.minimiser is None else learner.minimiser(oracle)
     root = tree(learner.make(oracle, len(game.rows), coins), game.rows, minimiser, visit, coins)
     certificate, bound = -least_slacks(root, game.rows, labelings)
-    stated = np.nan if learner.stated is None else -least_excess(learner.make, learner.stated, oracle, coins)
-    return [float(certificate), float(bound), max(differences, default=np.nan), stated]
+    return [float(certificate), float(bound), max(differences, default=np.nan)]
