@@ -76,10 +76,9 @@ def means_before(action: Ints, cost: Floats, K: int, prior: Any = 0.5) -> Floats
 
 
 class Evidence(NamedTuple):
-    """By stake (G of each): what rivals gain by (context, action), what all of them have, and what the least has."""
+    """By stake (G of each): the evidence against rivals by context and action, and the least total of all rivals."""
 
     tables: list[Floats]
-    sure: Floats
     least: Floats
 
 
@@ -126,11 +125,8 @@ class Refutation:
         yield from (policy for policy in self._near(evidence).policies() if self._holds(evidence, policy))
 
     def _evidence(self, eps: float) -> Evidence:
-        alike = [np.log1p(stake * eps) for stake in self._stakes]
-        factors = zip(self._stakes, alike, strict=True)
-        tables = [self._table(np.log1p(stake * (self._more + eps)) - same) for stake, same in factors]
-        sure = np.array([same.sum() for same in alike])
-        return Evidence(tables, sure, sure + [self._oracle.value(table) for table in tables])
+        tables = [self._table(np.log1p(stake * (self._more + eps))) for stake in self._stakes]
+        return Evidence(tables, np.array([self._oracle.value(table) for table in tables]))
 
     def _near(self, evidence: Evidence) -> NearBest:
         best = int(evidence.least.argmax())
@@ -140,8 +136,7 @@ class Refutation:
     def _holds(self, evidence: Evidence, policy: FoundPolicy) -> bool:
         played = np.asarray(policy.predict(self._oracle.contexts))
         each = np.arange(len(played))
-        totals = (table[each, played].sum() + sure for table, sure in zip(evidence.tables, evidence.sure, strict=True))
-        return all(total < self.enough for total in totals)
+        return all(table[each, played].sum() < self.enough for table in evidence.tables)
 
     def _table(self, by_row: Floats) -> Floats:
         """Return the sums (m, K) by context of numbers (n, K) by row."""
