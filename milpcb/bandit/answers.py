@@ -43,25 +43,21 @@ class BanditAnswers(BanditParts):
             return best
 
     def rule(self, number: int | None = None) -> RuleInForce:
-        """Return the rule in force, or an earlier one by its number; decisions have their ``rule_number``.
+        """Return the rule in force, or an earlier one by its number; raises InputError where there is none.
 
         One is in force with ``learner="bistro_plus"``, ``future="once"``, one future and a noise other than "signed".
-        Raises InputError where no rule is in force, and on a number that none has had.
         """
         with self.lock:
             return self._rounds.log.rule(number, self._reader.show, tuple(self._names))
 
     def rules(self) -> list[RuleInForce]:
-        """Return all rules that have been in force, in their order: each until the next one's ``since``."""
+        """Return all rules that have been in force, each until the next one's ``since``."""
         with self.lock:
             log = self._rounds.log
             return [log.rule(number, self._reader.show, tuple(self._names)) for number in log.rules()]
 
     def why(self, decision: Decision | str) -> Why:
-        """Return why a decision was made, by the rule in force then, else by ``policy()`` as it is now; print it.
-
-        A decision is given whole, or while it is open by its id; raises InputError on others.
-        """
+        """Return why a decision, given whole or while open by its id, was made; raises InputError on others."""
         with self.lock:
             alone = "no choice" if self._settings["baseline"] is None else "baseline"
             if self._rounds.learner.hides_law:  # what it explores is drawn before its law

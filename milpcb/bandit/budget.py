@@ -20,10 +20,7 @@ Tables = list[dict[str, Floats]]  # of each constraint, by name: (K,) at one con
 
 
 class ContextsSoFar:
-    """The sums of the tables of ``constraints`` over the decisions so far, by the row of their contexts.
-
-    What is kept grows with the rows, the contexts that policies can distinguish, and not with the decisions.
-    """
+    """The sums of the tables of ``constraints`` over the decisions so far, by the row of their contexts."""
 
     def __init__(self, constraints: Sequence[NamedConstraint], n_actions: int) -> None:
         self._constraints, self._n_actions = constraints, n_actions
@@ -33,10 +30,7 @@ class ContextsSoFar:
         self._read = False  # whether conditions were read once: what is declared stands in the rows of every context
 
     def tables(self, rows: NamedRows) -> Tables:
-        """Return the tables of each constraint at the first of ``rows``; {} of those that are by rows.
-
-        Raises InputError where a condition names a string that no row has.
-        """
+        """Return the tables of each constraint at the first of ``rows``, {} of those by rows; raises InputError."""
         if self._read:
             return self._tables(rows)
         with warnings.catch_warnings():

@@ -96,10 +96,9 @@ class ContextReader:
         return [j for j, column in enumerate(self._columns) if column.name == name and isinstance(column, Number)]
 
     def columns(self, context: Context) -> dict[str, Values]:
-        """Return the context by name as constraints read it: the first of several rows.
+        """Return the context by name as constraints read it: the first of rows that hold every declared value.
 
-        The other rows hold every value that was declared, so that a column of strings has their type and a condition
-        that names a value which nobody declared is noticed.
+        So a condition that names a value which nobody declared is noticed.
         """
         size = 1 + max(map(len, self.declared.values()), default=0)
         columns: dict[str, Values] = {}

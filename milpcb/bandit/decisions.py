@@ -162,10 +162,7 @@ class Book:
         played: int,
         rule: tuple[int, int | None] | None = None,
     ) -> Decision:
-        """Return a new decision, open from now on, of the law ``q`` (K,) at the place ``played`` of ``action``.
-
-        ``drawn`` is what the learner drew, in round ``aside``; ``rule`` the number of the rule in force, and its part.
-        """
+        """Return a new open decision of the law ``q``: ``played``, where the learner drew ``drawn`` in ``aside``."""
         number = self._counts.get(self.session, 0)
         name = f"{self.session}-{number}-{secrets.token_hex(8)}"
         content, in_force = (name, action, q[played], tuple(q), context, beside), rule or (None, None)
@@ -186,10 +183,7 @@ class Book:
         return given
 
     def find(self, given: object) -> Open | Decision:
-        """Return what is open under a decision or its id, or a whole decision, made after this book was saved.
-
-        A decision may come as it was stored, as JSON or a mapping. Raises InputError on everything else.
-        """
+        """Return what is open under a decision, its id or its JSON, or a whole one that was made after a save."""
         given = _as_stored(given)
         name = given.id if isinstance(given, Decision) else given
         if not isinstance(name, str):

@@ -27,11 +27,7 @@ Beside = tuple[tuple[str, Value], ...]  # what constraints read of a context bes
 
 
 class DecisionRounds:
-    """Everything of a bandit that changes from decision to decision.
-
-    ``log`` is of the rules in force; ``changing`` is whether constraints are on contexts that arrive, so that the
-    policies allowed change on the way.
-    """
+    """Everything of a bandit that changes; ``changing`` is whether constraints are on contexts that arrive."""
 
     def __init__(
         self,

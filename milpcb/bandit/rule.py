@@ -147,8 +147,8 @@ class Why:
     Attributes
     ----------
     action, probability : of the decision
-    by : "rule"; "majority", where another action had more than half of the chance, as the learner weighs many policies;
-        "exploration", where it had less; "baseline", which decided alone; "no choice", where nothing else was there
+    by : "rule"; "majority" or "exploration", where another action had more, or less, than half of the chance;
+        "baseline", which decided alone; "no choice", where nothing else was there
     rule : the action of the rule
     path : the tests on the way to the part of the rule that holds here, in words; () for a policy of another kind
     nearest : the least change of one feature that would alter the rule's action, None where none would
