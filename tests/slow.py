@@ -63,7 +63,6 @@ SLOW = {
     "tests/policies/test_linear_each.py": "programs and searches on many instances",
     "tests/experiments/results/figures/test_page.py": "pages of large studies",
     "tests/test_kernels.py::test_python_may_call_what_other_kernels_call": "kernels compiled in a process of their own",
-    "tests/test_kernels.py::test_machine_code_is_never_older_than_what_was_compiled_into_it": "kernels compiled anew",
     "tests/test_readmes.py::test_every_command_is_one": "scripts and commands asked for their help",
     "tests/test_gallery.py": "the programs of the gallery",
     "tests/test_adapters.py": "an experiment of coba",

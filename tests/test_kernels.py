@@ -52,33 +52,6 @@ def test_kernels_compile_where_nothing_can_be_written(
 
 
 IMPORT = "from milpcb.core.kernels import compiled\n"
-INNER = IMPORT + "@compiled()\ndef inner(x):\n    return x + {added}.0\n"
-OUTER = IMPORT + "from inner import inner\n@compiled()\ndef outer(x):\n    return inner(x)\n"
-
-
-def test_machine_code_is_never_older_than_what_was_compiled_into_it(tmp_path: Path) -> None:
-    """A kernel is compiled anew where one that it calls, in another file, has changed; a copy elsewhere shares it."""
-
-    def asked(place: Path, added: int) -> str:
-        # Without Python's own bytecode: a file that changes within a second, to the same size, is none to Python.
-        return (
-            "import sys; from pathlib import Path; import milpcb.core.kernels as kernels\n"
-            "sys.dont_write_bytecode = True\n"
-            f"place = Path({str(place)!r}); (place / 'policies').mkdir(parents=True, exist_ok=True)\n"
-            f"(place / 'policies' / 'inner.py').write_text({INNER.format(added=added)!r})\n"
-            f"(place / 'policies' / 'outer.py').write_text({OUTER!r})\n"
-            "kernels.__file__ = str(place / 'milpcb' / 'core' / 'kernels.py')\n"
-            "kernels.kernels_digest.cache_clear()\n"
-            "sys.path.insert(0, str(place / 'policies')); from outer import outer; print(outer(1.0))"
-        )
-
-    places = (tmp_path / "a", 1), (tmp_path / "a", 2), (tmp_path / "b", 2)
-    first, changed, copied = programs(tmp_path / "kept", *(asked(*place) for place in places))
-    assert (first.stdout, changed.stdout, copied.stdout) == ("2.0\n", "3.0\n", "3.0\n")
-    assert changed.stderr == f"{kernels.LINE}\n"
-    assert copied.stderr == ""
-
-
 ROOT = Path(milpcb.__file__).parents[1]
 SOURCES = [file for package in ("milpcb", "policies") for file in sorted((ROOT / package).rglob("*.py"))]
 

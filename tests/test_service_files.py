@@ -39,11 +39,8 @@ def played() -> Bandit:
     "settings",
     [
         {"learner": "mine:Own"},
-        {"learner": "mine:Box.Own"},
         {"learner": "doubling", "options": {"inner": "mine:Own"}},
-        {"learner": "bistro_plus", "horizon": 9, "options": {"noise": "mine:Own"}},
         {"oracle": {"kind": "mine:Own"}},
-        {"oracle": {"kind": "milp", "solver": "mine:Own"}},
         {"oracle": {"kind": "milp", "solver": "pulp:PULP_CBC_CMD"}, "learner": "mine:Own"},
         {"policies": "mine:Own"},
     ],

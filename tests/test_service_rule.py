@@ -4,9 +4,7 @@ import copy
 import json
 import pickle
 import shutil
-import sqlite3
 import subprocess
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -58,57 +56,6 @@ def played() -> tuple[milpcb.Bandit, list[milpcb.Decision]]:
     """Return a bandit after 400 decisions, and these."""
     service = bandit()
     return service, decide(service, range(400))
-
-
-def holds(condition: dict[str, Any], person: dict[str, Any]) -> bool:
-    """Return whether a condition of the exported JSON holds."""
-    value = person[condition["column"]]
-    if "in" in condition:
-        return value in condition["in"]
-    if "not_in" in condition:
-        return value not in condition["not_in"]
-    if value is None:
-        return bool(condition["missing"])
-    return {"<=": value <= condition["cut"], ">": value > condition["cut"]}[condition["sign"]]
-
-
-def test_the_log_says_which_rule_every_decision_followed(played):
-    """Numbers go up by one; from ``since`` on decisions have the number; dates do not go back."""
-    service, made = played
-    log = service.rules()
-    assert [rule.number for rule in log] == list(range(1, len(log) + 1))
-    assert len(log) > 5
-    assert log[-1] == service.rule()
-    starts = np.array([rule.since for rule in log])
-    assert starts[0] == 1
-    assert [decision.rule_number for decision in made] == np.searchsorted(starts, range(1, 401), "right").tolist()
-    dates = [rule.date for rule in log]
-    assert dates == sorted(dates)
-    assert dates[-1] <= datetime.now(UTC)
-
-
-def test_exports_give_the_action_and_the_probability_of_every_decision(played):
-    """JSON, SQL and Python of the rule that a decision followed: the leaf, its action, the logged probabilities."""
-    service, made = played
-    for rule in service.rules():
-        document, scope = json.loads(rule.to_json()), {}
-        exec(rule.to_python(), scope)  # noqa: S102 - source that we have just written
-        assert document["rule"] == rule.number
-        with sqlite3.connect(":memory:") as database:
-            database.execute("CREATE TABLE people (age, region)")
-            for decision in (each for each in made if each.rule_number == rule.number):
-                person = person_of(decision)
-                [leaf] = [
-                    each for each in document["leaves"] if all(holds(condition, person) for condition in each["when"])
-                ]
-                assert leaf["leaf"] == decision.leaf
-                assert list(leaf["weights"].values()) == pytest.approx(decision.probabilities)
-                assert leaf["weights"][decision.action] == pytest.approx(decision.probability)
-                action = max(leaf["weights"], key=leaf["weights"].get)
-                assert scope["decide"](person) == action
-                database.execute("DELETE FROM people")
-                database.execute("INSERT INTO people VALUES (?, ?)", (person["age"], person["region"]))
-                assert database.execute(f"SELECT {rule.to_sql()} FROM people").fetchone() == (action,)  # noqa: S608
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="the reader of the gallery is a JavaScript program")
