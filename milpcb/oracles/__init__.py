@@ -8,7 +8,7 @@ from milpcb.constraints import Constraint, bind_for
 from milpcb.core.checks import context_array
 from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.oracles.base import Oracle
-from milpcb.oracles.without import Opening
+from milpcb.oracles.near_best import Opening
 from milpcb.plugins import injection, registry
 from milpcb.protocols import Opened, PolicyClass, open_class
 

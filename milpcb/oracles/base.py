@@ -15,9 +15,8 @@ from milpcb.core.checks import choice, context_array, cost_array, index, real
 from milpcb.core.decimals import spaced
 from milpcb.data.actions import by_action, own_names
 from milpcb.errors import InputError, OracleInexact
-from milpcb.oracles.near_best import NearBest
+from milpcb.oracles.near_best import NearBest, Opening
 from milpcb.oracles.totals import CostTable, normalised
-from milpcb.oracles.without import Opening
 from milpcb.protocols import Listing, Opened, Policy, PolicyClass, Within
 from milpcb.protocols.oracles import NOISE, Table
 from milpcb.types import Answer, Floats, Ints

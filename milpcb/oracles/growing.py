@@ -15,10 +15,9 @@ from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import KnownRows, Oracle
-from milpcb.oracles.near_best import NearBest
+from milpcb.oracles.near_best import NearBest, Opening
 from milpcb.oracles.search import SearchOracle
 from milpcb.oracles.totals import TermTable
-from milpcb.oracles.without import Opening
 from milpcb.protocols import Opened, PolicyClass, Table, Terms, ValueOracle, open_class
 from milpcb.types import Answer, Floats, Ints
 

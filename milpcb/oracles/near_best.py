@@ -1,7 +1,10 @@
-"""All policies whose total cost is within a slack of the least: how many, which, and what they agree on."""
+"""All policies whose total cost is within a slack of the least: how many, which, and what they agree on.
 
-from collections.abc import Iterator
-from dataclasses import replace
+Here too is how an oracle was opened, and how it is opened again on policies that may not read some columns.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count, islice
@@ -11,15 +14,61 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.checks import whole, whole_array
-from milpcb.errors import InfeasibleError, InputError
+from milpcb.data.frames import table_names
+from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.oracles.query import Query
-from milpcb.oracles.without import Opening
-from milpcb.protocols import Listing, Within
+from milpcb.protocols import Listing, Opened, PolicyClass, ValueOracle, Within
 from milpcb.types import Bools, Floats, FoundPolicy, Ints, Policy
 
 MOST_QUERIES = 5_000  # profiles that are asked for
 TRIES = 8  # bounds of a list that are tried, each half as far from the least cost as the one before
 Cell = tuple[int, int]  # a context and the action there
+
+
+def without_columns(policies: PolicyClass, contexts: Floats, columns: Collection[int]) -> tuple[PolicyClass, Floats]:
+    """Return the class on contexts (m, d) where no policy distinguishes rows by ``columns``, and these contexts.
+
+    Raises InputError for a class whose policies do not read columns.
+    """
+    if not policies.reads_columns:
+        raise InputError(f"policies of a list have no columns to leave out: {shown(policies)}")
+    settings: Any = policies
+    if hasattr(policies, "with_cuts_of") and isinstance(settings.thresholds, tuple):  # the same rows, maybe a million
+        left = tuple(() if number in columns else points for number, points in enumerate(settings.thresholds))
+        return replace(settings, thresholds=left), contexts
+    constant = contexts.copy()
+    constant[:, list(columns)] = 0.0
+    return policies, constant
+
+
+@dataclass(frozen=True, eq=False)
+class Opening:
+    """How an oracle was opened: a class, ``opened`` on contexts (m, d), by ``again``, a function of the two.
+
+    ``policies`` is None where the settings of the class are not known; ``table`` is what was handed in as contexts.
+    """
+
+    policies: PolicyClass | None
+    opened: Opened
+    table: Any
+    contexts: Floats
+    again: Callable[[PolicyClass, Floats], ValueOracle]
+
+    def names(self) -> list[str]:
+        """Return the names of the columns: x0, x1, ... where there are none."""
+        names = getattr(self.policies, "feature_names", None) or table_names(self.table)
+        return list(names) or [f"x{i}" for i in range(self.contexts.shape[1])]
+
+    def without(self, columns: Collection[int]) -> ValueOracle:
+        """Return the oracle of the policies that do not read ``columns``.
+
+        Raises InfeasibleError where none of them keeps the side constraints, InputError where policies read no columns.
+        """
+        if self.policies is None:
+            raise InputError("the oracle does not know its class by its settings: open it on the class itself")
+        explicit = "fixed" in self.opened.capabilities and self.policies.reads_columns
+        policies = self.opened.fixed() if explicit else self.policies
+        return self.again(*without_columns(policies, self.contexts, columns))
 
 
 class ByProfiles:

@@ -90,7 +90,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     "oracle": {
         "milp": "milpcb.oracles.milp:MilpOracle",
         "search": "milpcb.oracles.search:SearchOracle",
-        "enumeration": "milpcb.oracles.enumeration:EnumerationOracle",
+        "enumeration": "milpcb.oracles.search:EnumerationOracle",
         "audited": "milpcb.oracles.audited:AuditedOracle",
     },
     "relaxation": {

@@ -18,7 +18,7 @@ from milpcb.data.fields import Field
 from milpcb.data.schema import Schema
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.oracles.enumeration import EnumerationOracle
+from milpcb.oracles.search import EnumerationOracle
 from milpcb.testing import Check, Unmet, laws
 from milpcb.testing.instances import SEARCHED, Case, Instance, instances
 from milpcb.types import Floats, Ints

@@ -17,12 +17,11 @@ from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals, Test
 from policies.names import Names
-from policies.semirings import NO_NAN, Array, Soft, add_up
 from policies.trees import usage
 from policies.trees.recursion import TreeStates
 from policies.trees.rule import DecisionTree, Leaf, Node, split
 from policies.trees.sets import sets_of
-from policies.trees.states import BIG
+from policies.trees.states import BIG, NO_NAN, Array, Soft, add_up
 from policies.trees.usage import Meeting, UsageGraph
 
 PLAIN = 500.0  # totals up to which weights, and their products, are numbers in range

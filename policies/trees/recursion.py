@@ -20,11 +20,13 @@ import numpy as np
 
 from milpcb.core.kernels import compiled
 from milpcb.types import Bools, Floats
-from policies.semirings import NO_NAN, Array, Soft
 from policies.trees.sets import layout
 from policies.trees.states import (
     BIG,
+    NO_NAN,
+    Array,
     SetRow,
+    Soft,
     StateRoom,
     TreeQuestion,
     add_row,

@@ -18,7 +18,7 @@ import numpy as np
 from milpcb.core.kernels import compiled
 from milpcb.types import Floats
 from policies.literals import Literals
-from policies.semirings import NO_NAN, Array
+from policies.trees.states import NO_NAN, Array
 
 # Entries of Frontier.state: the least cost so far, the bound of the interval in hand, line and cut of the best root.
 # Entries of an interval: its line, the cuts at both ends, and from COSTS on the costs there.

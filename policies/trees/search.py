@@ -25,10 +25,10 @@ import numpy as np
 
 from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Bools, Floats
-from policies.semirings import Soft, add_up
 from policies.trees.limits import TreesOn
 from policies.trees.recursion import TreeStates
 from policies.trees.rule import DecisionTree, Leaf, cheapest_leaf, grow
+from policies.trees.states import Soft, add_up
 from policies.trees.totals import Codes, ContextCosts, Products
 
 

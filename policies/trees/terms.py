@@ -28,11 +28,11 @@ from milpcb.protocols import Listing, SideConstraint, Terms, Within
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
-from policies.semirings import Array
 from policies.trees.constrained import ConstrainedTrees, PathLeaves
 from policies.trees.recursion import TreeStates
 from policies.trees.rule import DecisionTree, Leaf, Node, path_totals, split
 from policies.trees.sets import fits
+from policies.trees.states import Array
 from policies.trees.totals import ContextCosts, Products
 
 MOST_PAIRS = 2_000_000  # of two sides, at the root, and below it in all: a second

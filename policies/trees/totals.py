@@ -20,8 +20,8 @@ import numpy as np
 from milpcb.core.kernels import compiled
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals
-from policies.semirings import Array
 from policies.trees.sets import layout, sets_of
+from policies.trees.states import Array
 
 BLOCK, LANES = 512, 32  # contexts of a block, which fits the first-level cache, and of a group
 # Totals may add up in any order: in range, integers are exact in any. No kernel makes NaN.

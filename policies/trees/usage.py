@@ -22,9 +22,9 @@ from milpcb.core.decimals import beyond
 from milpcb.core.long_search import LongSearch
 from milpcb.errors import SearchTooLargeError
 from milpcb.types import Bools, Floats, Ints
-from policies.semirings import Array
 from policies.trees.routes import too_many_pairs
 from policies.trees.sets import number
+from policies.trees.states import Array
 
 # The largest weight is brought to between 1/2 and 1, by powers of 2. Equal ones may differ by rounding: they count as
 # equal on this grid. Side constraints allow 1e-9.

@@ -4,7 +4,7 @@ from unittest.mock import Mock
 
 import pytest
 
-import milpcb.oracles.enumeration
+import milpcb.oracles.search
 from milpcb.errors import did_you_mean
 from milpcb.plugins import registry
 from tests.cli.conftest import CONFIG
@@ -107,7 +107,7 @@ def test_a_mistake_is_one_line_that_says_how_to_mend_it(mistake, tmp_path, milpc
 def test_a_class_too_large_to_list_is_refused(tmp_path, monkeypatch, milpcb_, assert_one_line, write):
     """Enumeration stops at its limit and names the way out."""
     write(tmp_path, {"x.csv": CONTEXTS, "c.csv": COSTS})
-    monkeypatch.setattr(milpcb.oracles.enumeration, "LARGEST", 10)
+    monkeypatch.setattr(milpcb.oracles.search, "MOST_LISTED", 10)
     done = milpcb_(tmp_path, "solve", "x.csv", "c.csv", "--kind", "enumeration")
     assert_one_line(done, "more than 10 policies", "use oracle kind")
 

@@ -122,7 +122,7 @@ def test_a_solver_that_fails_gives_no_value(stop: Stop, lying: Lying) -> None:
 def test_too_many_policies_are_not_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enumeration stops at its limit and says what to do, which gives the same value."""
     whole = open_oracle(TREES, CONTEXTS, kind="enumeration")
-    monkeypatch.setattr("milpcb.oracles.enumeration.LARGEST", 10)
+    monkeypatch.setattr("milpcb.oracles.search.MOST_LISTED", 10)
     with pytest.raises(InputError, match="use oracle kind 'milp'"):
         open_oracle(TREES, CONTEXTS, kind="enumeration")
     assert open_oracle(TREES, CONTEXTS, kind="milp").value(costs_of(0)) == whole.value(costs_of(0))

@@ -7,8 +7,8 @@ import pytest
 
 from milpcb.errors import InputError
 from milpcb.testing.instances import instances
-from policies.boxes import BoxRule, BoxRules, Interval, policy_class
-from policies.boxes.policy_class import BoxList
+from policies import boxes
+from policies.boxes import BoxList, BoxRule, BoxRules, Interval
 from policies.cuts import cut_points
 from policies.names import Names
 
@@ -91,8 +91,8 @@ def test_boxes_that_memory_does_not_hold_are_refused(monkeypatch):
     """With two cuts a feature there are 5 bounds on each and 25 on both: 35 boxes on 4 rows are 140 entries."""
     contexts = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0], [2.0, 2.0]])
     rules = BoxRules(2, max_features=2, thresholds="all")
-    monkeypatch.setattr(policy_class, "MOST_ENTRIES", 140)
+    monkeypatch.setattr(boxes, "MOST_ENTRIES", 140)
     assert rules.on(contexts).log_size > 0.0
-    monkeypatch.setattr(policy_class, "MOST_ENTRIES", 139)
+    monkeypatch.setattr(boxes, "MOST_ENTRIES", 139)
     with pytest.raises(InputError, match=r"^35 boxes on 4 rows of contexts have 140 entries, more than 139; use fewer"):
         rules.on(contexts)

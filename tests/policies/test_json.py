@@ -12,7 +12,7 @@ from milpcb.data.columns import Membership
 from milpcb.data.fields import Field
 from milpcb.errors import MilpcbError, UnknownNameError
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules, from_json
-from policies.boxes.rule import BoxRule, Interval
+from policies.boxes import BoxRule, Interval
 from policies.linear import HighestScore, LinearRule
 from policies.listed import ListedPolicy
 from policies.monotone.rule import Axis, MonotoneRule

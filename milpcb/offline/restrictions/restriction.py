@@ -13,7 +13,7 @@ from milpcb.constraints.binding import EVERY_KIND, listed
 from milpcb.core.checks import index, number_array, several, whole, whole_array
 from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.offline.question import Best, Question, Restricted, explicit, with_options
-from milpcb.oracles.without import without_columns
+from milpcb.oracles.near_best import without_columns
 from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
 

@@ -122,7 +122,7 @@ def test_files_that_a_class_of_one_s_own_may_read_count(module, tmp_path):
 SOURCES = {
     "learner": ("queries", "queries", "milpcb.learners.comparators import Uniform"),
     "solver": ('kind = "enumeration"', 'kind = "milp"\nsolver = "mine"', "milpcb.solvers.highs import Highs"),
-    "oracle": ('"enumeration"', '"mine"', "milpcb.oracles.enumeration import EnumerationOracle"),
+    "oracle": ('"enumeration"', '"mine"', "milpcb.oracles.search import EnumerationOracle"),
     "relaxation": ("scale = 8", 'scale = 8\nnoise = "mine"', "milpcb.relaxations.paper import Half"),
 }
 

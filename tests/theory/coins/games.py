@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from milpcb.oracles import open_oracle
-from milpcb.oracles.enumeration import EnumerationOracle
+from milpcb.oracles.search import EnumerationOracle
 from milpcb.plugins import registry
 from tests.theory.coins.draws import Coins
 

@@ -1,9 +1,9 @@
-"""The class of box rules: the different boxes and their totals, its settings, and the class on contexts."""
+"""Box rules, an action inside a box and another outside: one rule, the different boxes, their totals, the class."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise, permutations, product
 from math import comb, inf, log
@@ -14,19 +14,89 @@ from milpcb.core.checks import whole
 from milpcb.core.decimals import beyond, spaced
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats, Ints
-from policies.boxes.rule import BoxRule, Interval
 from policies.cuts import CuttingClass, Distinct, Thresholds, check_thresholds, cut_points, is_binary
+from policies.exports.decisions import AllOf, Test
 from policies.names import Names
 from policies.paths.graph import Graph
 from policies.paths.policy_class import OpenedPaths, PathTerms
+from policies.rule import ChainRule
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The condition lower < x[feature] <= upper, None being no bound; ``binary``: the feature only takes 0 and 1."""
+
+    feature: int
+    lower: float | None
+    upper: float | None
+    binary: bool = False
+
+    def holds(self, contexts: Floats) -> Bools:
+        """Return (n,): whose feature is in the interval."""
+        column = contexts[:, self.feature]
+        lower, upper = -inf if self.lower is None else self.lower, inf if self.upper is None else self.upper
+        return np.asarray((lower < column) & (column <= upper))
+
+    def tests(self) -> list[Test]:
+        """Return the comparisons that the condition is made of, none without bounds."""
+        below = [Test(self.feature, ">", self.lower, self.binary)] if self.lower is not None else []
+        above = [Test(self.feature, "<=", self.upper, self.binary)] if self.upper is not None else []
+        return below + above
+
+    def condition(self, names: Names) -> str:
+        """Return the condition in words."""
+        if self.lower is not None and self.upper is not None:
+            return names.between(self.feature, self.lower, self.upper)
+        return self.tests()[0].in_words(names)
+
+
+@dataclass(frozen=True, repr=False)
+class BoxRule(ChainRule):
+    """Play ``inside`` where all intervals hold, else ``outside``; a constant has no interval, so it is one rule."""
+
+    intervals: tuple[Interval, ...]
+    inside: int
+    outside: int
+    names: Names = field(default=Names(), compare=False)
+
+    def __post_init__(self) -> None:
+        bounded = tuple(each for each in self.intervals if (each.lower, each.upper) != (None, None))
+        object.__setattr__(self, "intervals", bounded)
+        if not self.intervals:
+            object.__setattr__(self, "outside", self.inside)
+        if self.inside == self.outside:
+            object.__setattr__(self, "intervals", ())
+
+    @property
+    def leaf_actions(self) -> tuple[int, ...]:
+        """The actions inside and outside; one for a constant."""
+        return (self.inside, self.outside) if self.intervals else (self.inside,)
+
+    @property
+    def n_features(self) -> int:
+        return 1 + max((interval.feature for interval in self.intervals), default=0)
+
+    @property
+    def _conditions(self) -> list[AllOf]:
+        tests = tuple(test for interval in self.intervals for test in interval.tests())
+        return [AllOf(tests)] if tests else []
+
+    def _leaf(self, contexts: Floats) -> Ints:
+        outside = np.zeros(len(contexts), dtype=np.int64)
+        for interval in self.intervals:
+            outside |= ~interval.holds(contexts)
+        return outside
+
+    @property
+    def _tests(self) -> list[str]:
+        return [" and ".join(interval.condition(self.names) for interval in self.intervals)] if self.intervals else []
 
 
 class BoxList:
     """Boxes between cut points; number 0 holds all contexts.
 
-    ``cuts`` are the cut points of each feature, ``binary`` marks which features only take 0 and 1. Bound 0 is minus
-    infinity, bound 1 infinity, then come all cut points; ``corners`` (4, B + 1) holds the bounds (l, u, l', u') of each
-    box, bounds 0 and 1 of features that it leaves free.
+    Bound 0 is minus infinity, bound 1 infinity, then come all cut points; ``corners`` (4, B + 1) holds the bounds
+    (l, u, l', u') of each box, bounds 0 and 1 of features that it leaves free.
     """
 
     def __init__(self, cuts: list[Floats], binary: list[bool], *, pairs: bool, contexts: Floats | None = None) -> None:
@@ -50,8 +120,8 @@ class BoxList:
     def totals_of(self, contexts: Floats) -> Callable[[Floats], tuple[Floats, Floats]]:
         """Return a function of costs (n, K) at ``contexts`` (n, d): the totals (K, B + 1) in and outside of each box.
 
-        H[s, t], the total below the bounds s and t at once, is linear in the costs, and what is inside of
-        (l, u] x (l', u'] is H[u, u'] + H[l, l'] - H[l, u'] - H[u, l']; of one feature H[u] - H[l].
+        With H[s, t] the total below two bounds at once, (l, u] x (l', u'] holds H[u, u'] + H[l, l'] - H[l, u'] -
+        H[u, l']; an interval of one feature holds H[u] - H[l].
         """
         below = np.ascontiguousarray(self._below_bounds(contexts).T, dtype=float)
         lower, upper, lower2, upper2 = self.corners
