@@ -27,10 +27,7 @@ z sqrt(V) of the class, and by the same step as above the greatest v + z (s + V 
 there are R lotteries p the quantile is that of 1 - alpha / R. Rows that belong together have the greatest v + lambda V
 + q / r in its place.
 
-The p-value is the share of draws that reach T, the greatest v - lambda V. Draws are recentred (Andrews and Soares 2010,
-their function phi(4)): policies that look worse than p need not be feared to be as good, so v(pi) / sqrt(log n) is
-added to N(pi). That is less than nothing for them, but more for those that look better; the lesser of the two maxima,
-with and without it, is at least the maximum of N + min(0, v / sqrt(log n)) - lambda V, which is what is wanted.
+The p-value is the share of draws whose noise A reaches T, the greatest v - lambda V.
 
 Rows that belong together are drawn together. Where rows are many there are fewer draws.
 """
@@ -110,13 +107,12 @@ def band(
     value = Process(oracle, scores, np.full(len(own), centre))
     gains = [Process(oracle, scores, reference.ways.mixed(p, scores.gains)) for p in against(reference)]
     members = scores.log.members
-    noise, spread = np.empty((draws, len(gains), 3)), np.empty(draws)
+    noise, spread = np.empty((draws, len(gains), 2)), np.empty(draws)
     for draw in range(draws):
         counts = drawn_again(rng, members)
         spread[draw] = max(value.greatest(counts))
         for i, gain in enumerate(gains):
-            up, down = gain.greatest(counts)
-            noise[draw, i] = max(up, 0.0), max(down, 0.0), gain.recentred(counts, up)
+            noise[draw, i] = np.maximum(gain.greatest(counts), 0.0)
         progress(draw + 1, draws)
     reach = quantile(spread, level) + value.penalty(chosen)
     ends = sorted(scores.sign * (centre + end) for end in (-reach, reach))
@@ -128,7 +124,7 @@ def band(
 
 
 def _claims(every: Sequence[Process], noise: Floats, chosen: Ints, level: float) -> tuple[Claim, float]:
-    """Return the least favourable claim over all lotteries, from the ``noise`` (draws, R, 3); and the most to gain."""
+    """Return the least favourable claim over all lotteries, from the ``noise`` (draws, R, 2); and the most to gain."""
     down = noise[:, :, 1].max(axis=1)
     reaches = [quantile(np.maximum(up, UPPER * down), level) for up in noise[:, :, 0].T]
     widest = max(reaches) / UPPER
@@ -137,7 +133,7 @@ def _claims(every: Sequence[Process], noise: Floats, chosen: Ints, level: float)
     itself = np.array([not each.at(chosen).any() for each in every])  # whose gain over itself is 0
     lower = np.where(itself, 0.0, gains - penalties - reaches)
     upper = np.where(itself, 0.0, gains + penalties + widest)
-    tails = [each.p_value(own) for each, own in zip(every, noise[:, :, 2].T, strict=True)]
+    tails = [each.p_value(own) for each, own in zip(every, noise[:, :, 0].T, strict=True)]
     most = min(each.greatest_on_all(-1.0) for each in every) + widest
     return Claim(float(gains.min()), float(lower.min()), float(upper.min()), max(tails)), float(most)
 
@@ -153,15 +149,10 @@ class Process:
         s = SHAPE * np.sqrt(squares.max(axis=1).sum())
         self._slope = REACH / (2 * s) if s > 0 else 0.0
         self._penalty = self._slope * squares
-        self._recentring = 1 / np.sqrt(np.log(len(base)))
 
     def greatest(self, counts: Floats) -> tuple[float, float]:
         """Return the greatest of N - lambda V and of -N - lambda V in a resample with ``counts`` (m,)."""
         return self._ask(counts - self._u @ counts, counts), self._ask(self._u @ counts - counts, counts)
-
-    def recentred(self, counts: Floats, plain: float) -> float:
-        """Return the lesser of the ``plain`` maximum and the recentred one."""
-        return min(plain, self._ask(counts - self._u @ counts + self._recentring, counts))
 
     def reach(
         self, asked: int, level: float, rng: Generator, *, both: bool = False, tick: Progress | None = None
@@ -202,7 +193,7 @@ class Process:
         return min(z * s / 2 + self.greatest_on_all(-1.0, z / (2 * s)) for s in near) if s else 0.0
 
     def p_value(self, noise: Floats) -> float:
-        """Return the share of draws whose recentred ``noise`` (draws,) reaches the greatest v - lambda V."""
+        """Return the share of draws whose ``noise`` (draws,) reaches the greatest v - lambda V."""
         reached = noise >= self.greatest_on_all(1.0) - ROUNDING * float(np.abs(self._own).sum())
         return float((1 + reached.sum()) / (1 + len(reached)))
 

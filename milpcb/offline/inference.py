@@ -136,7 +136,7 @@ def inference(
     ----------
     policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
     scores : see ``milpcb.offline.scores``; their folds are those of the cross-fitted claim
-    draws : of the band, 2 queries each and 3 for every lottery compared with; at least 19 at 95 %. Fewer are made where
+    draws : of the band, 2 queries each and 2 for every lottery compared with; at least 19 at 95 %. Fewer are made where
         queries are long
     level : how often each claim holds
     seed : of the resamples
