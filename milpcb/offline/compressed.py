@@ -222,13 +222,9 @@ def compress(
 ) -> CompressedLog:
     """Return the contexts that stand for the rows of a log, with their scores; raises InputError.
 
-    Parameters
-    ----------
-    stats : of the rows; of a ``randomised`` trial with propensities of 1, or with the shares where they are scored
-    charge : (K,) what each action adds to the outcome: its treatment cost, below 0 for rewards
-    min_propensity : that propensities were raised to
-    parts : in which no rows of some action were found, its number and who is in it
-
+    The ``stats`` of a ``randomised`` trial are with propensities of 1, or with the shares where rows are scored;
+    ``charge`` (K,) is the treatment cost, below 0 for rewards; ``parts`` are those without rows of an action, by its
+    number, and in words.
     """
     least, most = stats.outcome_range
     if 0 < most - least < FAR * max(abs(least), abs(most)):

@@ -280,8 +280,7 @@ def kept_aside(log: Log, share: float, seed: int = 0) -> Bools:
 
     Parameters
     ----------
-    log : see ``read_log``; rows of a group stay together
-    share, seed : strictly between 0 and 1; and that of the draw
+    log, share, seed : rows of a group stay together; the share is strictly between 0 and 1; the seed of the draw
 
     """
     check_log(log)

@@ -111,16 +111,9 @@ def gain_band(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> GainBand:
-    """Return the band, see milpcb.offline.band, around one reference.
+    """Return the band, see milpcb.offline.band, of the gains over one reference: all ends hold at the ``level``.
 
-    Parameters
-    ----------
-    question, scores, reference : the class on the n rows of the log, what is gained, and over which lottery
-    level : how often all ends hold
-    draws : searches on resamples, two queries each
-    seed : of the resamples
-    progress : called as ``progress(done, total)`` after every draw
-
+    The ``question`` is of the rows of the log; each of the ``draws`` is two queries.
     """
     check_question(question)
     scores, rng = scores_on(question, scores), child(seed, "offline", "prices")
@@ -149,13 +142,8 @@ def pareto(
     two neighbours; ``Under`` with a limit on one outcome finds it. Totals that differ by less than 1e-7 of the largest
     possible one count as equal.
 
-    Parameters
-    ----------
-    question : the class on n rows
-    costs_a, costs_b : (n, K), smaller is better; columns of data frames are matched by name, as in ``prices``
-    most : points; where there are more, an InputError
-    progress : called as ``progress(done, done + 1)`` with the number of points so far
-
+    Costs are (n, K), smaller is better. More than ``most`` points raise an InputError; ``progress`` is called as
+    ``progress(done, done + 1)`` with the number of points so far.
     """
     check_question(question)
     return _Front(question, costs_a, costs_b).corners(whole("most", most, 1), progress)
