@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from milpcb.core.checks import MOST, check_file, number_array
+from milpcb.core.checks import check_file, number_array
 from milpcb.core.decimals import spaced
 from milpcb.core.extras import needs
 from milpcb.data.actions import action_name
@@ -150,22 +150,17 @@ def _whole(path: Path) -> Iterator[None]:
 
 def _of_parquet(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
     frame, labels = read_parquet(path), []
-    import polars as pl
-
     names = tuple(frame.columns)
+    if frame.is_empty():
+        raise InputError(f"{path} has no rows; write one row per context")
     if place is not None and len(names) >= abs(place):
         labels = ["" if entry is None else action_name(entry) for entry in frame[names[place]].to_list()]
         frame = frame.drop(names[place])
-    for name, kind in frame.schema.items():
-        if not (kind.is_numeric() or kind == pl.Boolean):
-            raise InputError(f"{path}, column '{clipped(name)}' holds {kind}; every column must hold numbers")
-    if frame.is_empty():
-        raise InputError(f"{path} has no rows; write one row per context")
-    found = frame.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    for number, (name, kind) in enumerate(frame.schema.items()):
-        if kind.is_integer() and (np.abs(found[:, number]) >= MOST).any():
-            number_array(f"{path}, column '{clipped(name)}'", frame[name].to_list())  # raises where digits are lost
-    return names, found, labels
+    found = []
+    for column in frame.get_columns():  # integers with all their digits
+        values = column.to_numpy() if column.dtype.is_float() else column.to_list()
+        found.append(number_array(f"{path}, column '{clipped(column.name)}'", values))
+    return names, np.column_stack(found), labels
 
 
 def _of_csv(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
