@@ -19,24 +19,13 @@ COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
 RUN = ("run", "tiny.toml", "--progress", "quiet", "--backend", "serial")
 
 
-@pytest.mark.parametrize(
-    ("safe", "names", "commands"),
-    [
-        ("", ("cplex.py", "policies.py"), [("solvers",), RUN]),
-        ("1", ("cplex.py", "policies.py", "numba.py", "scipy.py", "polars.py"), [RUN]),
-    ],
-    ids=["python -m milpcb.cli", "milpcb"],
-)
-def test_files_of_the_current_folder_are_not_imported(
-    safe, names, commands, tmp_path, process, write, config, monkeypatch
-):
-    """They are none of milpcb's business.
-
-    Python itself lets ``-m`` see the folder until milpcb takes it off the path.
-    """
+@pytest.mark.parametrize("safe", ["", "1"], ids=["python -m milpcb.cli", "milpcb"])
+def test_files_of_the_current_folder_are_not_imported(safe, tmp_path, process, write, config, monkeypatch):
+    """They are none of milpcb's business; Python itself lets ``-m`` see the folder until milpcb takes it off."""
     monkeypatch.setenv("PYTHONSAFEPATH", safe)  # as for installed commands, whose path does not begin with the folder
+    names = ("cplex.py", "policies.py", *(("numba.py", "scipy.py", "polars.py") if safe else ()))
     write(tmp_path, {"tiny.toml": config, **dict.fromkeys(names, "raise SystemExit('was imported')\n")})
-    for arguments in commands:
+    for arguments in (("solvers",), RUN):
         done = process(tmp_path, *arguments)
         assert (done.returncode, done.stderr) == (0, ""), arguments
 

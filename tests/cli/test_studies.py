@@ -106,20 +106,6 @@ def test_neither_another_run_nor_a_killed_worker_changes_anything(grid, busy, wh
 
 
 @needs_proc
-def test_a_killed_study_takes_its_workers_along_and_goes_on(grid, busy, whole, process, untimed):
-    """Kill -9 of the whole run: no worker lives on, and resume ends with the curves of a whole run."""
-    assert len(workers(grid, busy.pid)) == 2
-    busy.kill()
-    assert wait_for(lambda: not processes(grid)), processes(grid)
-    (grid / "hold").unlink()
-    done = process(grid, "resume", "out", "--trust", "--progress", "quiet")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert untimed(grid / "out") == whole
-    assert not list(grid.glob("out/cells/*.part"))
-    assert not list(grid.glob("out/live/*"))
-
-
-@needs_proc
 def test_an_interrupt_stops_the_workers(grid, busy, assert_one_line):
     """SIGTERM ends the run and its workers in one line that says what is kept."""
     busy.terminate()
@@ -150,27 +136,19 @@ def test_failed_cells_are_told_at_the_end(tmp_path, write, held, process, monkey
     assert "ZeroDivisionError" in next((tmp_path / "out/logs").iterdir()).read_text()
 
 
-def test_a_dry_run_plays_nothing(grid, process):
-    """The cells are counted; nothing is written. Afterwards it says what is finished."""
+def test_a_dry_run_plays_nothing(grid, process, write, held):
+    """The cells are counted, a line a learner; nothing is written. Afterwards it says what is finished."""
+    short = GRID.replace('name = "uniform"', 'name = "uniform"\nmax_horizon = 30')
+    write(grid, {"held.py": held, "grid.toml": short})
     dry = process(grid, "run", "grid.toml", "--out", "out", "--dry-run")
     assert (dry.returncode, dry.stderr) == (0, "")
     assert not (grid / "out").exists()
     steps = "beside them the best policy in hindsight, 4 times"
-    for line in ("bistro_plus", "8 cells, of which 0 are finished", steps):
+    for line in ("6 cells, of which 0 are finished", steps):
         assert line in dry.stdout
+    rows = [line.replace("\u202f", "'").split() for line in dry.stdout.splitlines()]
+    assert ["bistro_plus", "4", "0", "1'260"] in rows
+    assert ["uniform", "2", "0", "60"] in rows
     assert process(grid, *RUN, "--backend", "serial").returncode == 0
     dry = process(grid, "run", "grid.toml", "--out", "out", "--dry-run")
-    assert "8 cells, of which 8 are finished in out" in dry.stdout
-
-
-def test_a_dry_run_of_many_cells_counts_them(tmp_path, write, held, process):
-    """There is a line a learner; max_horizon leaves cells out."""
-    many = GRID.replace("[0, 1]", str(list(range(20)))).replace(
-        'name = "uniform"', 'name = "uniform"\nmax_horizon = 30'
-    )
-    write(tmp_path, {"held.py": held, "grid.toml": many})
-    dry = process(tmp_path, "run", "grid.toml", "--out", "out", "--dry-run")
-    rows = [line.replace("\u202f", "'").split() for line in dry.stdout.splitlines()]
-    assert ["bistro_plus", "40", "0", "12'600"] in rows
-    assert ["uniform", "20", "0", "600"] in rows
-    assert "60 cells, of which 0 are finished" in dry.stdout
+    assert "6 cells, of which 6 are finished in out" in dry.stdout

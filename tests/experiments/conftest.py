@@ -123,32 +123,14 @@ def make_frame() -> Callable[..., pl.DataFrame]:
     """Return ``make_frame(learner, seed, regrets, ...)``: a curve with one checkpoint a round."""
 
     def frame(learner: str, seed: int, regrets: list[float], guarantee: float = 9.0, **labels: Any) -> pl.DataFrame:
+        same = {"learner": learner, "environment": "e", "policies": "p", "oracle": "o", "seed": seed, **labels}
+        same |= {"horizon": len(regrets), "best_cost": 1.0, "guarantee": guarantee, "certificate_error": 0.5}
+        same |= {"oracle_error": 0.0, "rule_changes": float("nan"), "key": "k"}
         rows = [
-            {
-                "learner": learner,
-                "environment": "e",
-                "policies": "p",
-                "oracle": "o",
-                "seed": seed,
-                **labels,
-                "horizon": len(regrets),
-                "round": t,
-                "cumulative_cost": regret + 1.0,
-                "best_cost": 1.0,
-                "regret": regret,
-                "guarantee": guarantee,
-                "certificate": regret + 2.0,
-                "certificate_error": 0.5,
-                "bound": regret + 3.0,
-                "oracle_error": 0.0,
-                "oracle_calls": 3 * t,
-                "rule_changes": float("nan"),
-                "seconds": 0.5 * t,
-                "oracle_seconds": 0.25 * t,
-                "key": "k",
-            }
+            {"round": t, "cumulative_cost": regret + 1.0, "regret": regret, "certificate": regret + 2.0}
+            | {"bound": regret + 3.0, "oracle_calls": 3 * t, "seconds": 0.5 * t, "oracle_seconds": 0.25 * t}
             for t, regret in enumerate(regrets, start=1)
         ]
-        return pl.DataFrame(rows, schema=SCHEMA)
+        return pl.DataFrame([same | row for row in rows], schema=SCHEMA)
 
     return frame

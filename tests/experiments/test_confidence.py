@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import milpcb
-from milpcb import open_oracle, rng
 from milpcb.errors import InputError
 from milpcb.experiments.results.curves import recovery
 from milpcb.experiments.results.figures import draw
@@ -22,31 +21,11 @@ from milpcb.experiments.run.runner import cell_player
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
-from milpcb.learners import Exp4
-from policies import DecisionTrees
 
 HORIZON, CONFIDENCE, CHANGES = "horizon = 40", "horizon = 40\nconfidence = 0.9", "horizon = 40\nchanges = 2"
 LEARNERS = "".join(
     f'[[learners]]\nname = "{name}"\n' for name in ("uniform", 'exp4"\nrate = "certified', "fixed_share")
 )
-CORNERS = np.array([[i >> 2 & 1, i >> 1 & 1, i & 1] for i in range(8)], dtype=float)
-TREES = DecisionTrees(2, depth=1, thresholds=1)
-
-
-class World:
-    """A live world: the corners in turn, and a cost of 1 for the action that is not the first feature."""
-
-    def __init__(self) -> None:
-        self.t = -1
-
-    def context(self):
-        """Return the next corner."""
-        self.t += 1
-        return CORNERS[self.t % 8]
-
-    def cost(self, action):
-        """Return the cost of the action played."""
-        return float(action != CORNERS[self.t % 8, 0])
 
 
 @pytest.fixture
@@ -160,24 +139,3 @@ def test_tables_and_pages_have_the_columns(run):
     assert "A 90 % certificate is about one run" in page
     last = milpcb.load(run).filter(round=40, learner="exp4")["certificate_90"].mean()
     assert f"{last:.1f}" in page
-
-
-def test_a_play_from_python_has_it_too():
-    """The frame's column and the table's are what the learner itself says by hand of the same play."""
-    plays = milpcb.play(World(), "exp4", 200, policies=TREES, contexts=CORNERS, seeds=[3], confidence=0.95)
-    learner = Exp4(open_oracle(TREES, CORNERS, kind="search"), horizon=200)
-    draws, world = rng.child(3, "actions"), World()
-    for _ in range(200):
-        row = int(world.context() @ [4, 2, 1])
-        q = learner.act(row)
-        action = rng.draw_action(q, draws)
-        learner.learn(row, action, world.cost(action), float(q[action]))
-    by_hand = learner.certificate(confidence=0.95)
-    assert plays.frame()["certificate_95"][-1] == by_hand
-    assert by_hand >= learner.ledger.cost  # the best tree pays nothing here: what was paid is regret
-    table = str(plays)
-    assert "95% certificate" in table
-    assert f"{by_hand:,.{0 if by_hand >= 100 else 1}f}" in table
-    assert "A 95\u202f% certificate is about one run" in table
-    with pytest.raises(InputError, match="confidence"):
-        milpcb.play(World(), "exp4", 5, policies=TREES, contexts=CORNERS, confidence=95)

@@ -12,7 +12,6 @@ from hypothesis import settings as hypothesis_settings
 from polars.testing import assert_frame_equal
 
 import milpcb
-from milpcb.errors import RunError
 from milpcb.experiments.results.curves import SCHEMA, csv_text, mean_interval
 
 COLUMNS = [
@@ -104,18 +103,6 @@ def test_a_curve_without_its_comparator_is_left_out(run):
     left = milpcb.load(run).select("seed", "horizon").unique().rows()
     assert (comparator["seed"], comparator["horizon"]) not in left
     assert len(left) == 3
-
-
-def test_a_run_without_a_finished_curve_is_refused(run):
-    """The message says how to go on."""
-    cells = {file: file.read_bytes() for file in run.glob("cells/*.json")}
-    for file in cells:
-        file.unlink()
-    with pytest.raises(RunError, match="holds no finished curve yet; milpcb resume"):
-        milpcb.load(run)
-    for file, content in cells.items():
-        file.write_bytes(content)
-    assert len(milpcb.load(run)) > 0
 
 
 def test_the_interval_of_a_mean_is_students():

@@ -30,19 +30,8 @@ def test_it_shows_means_over_seeds_after_the_last_round(make_frame):
         ]
     )
     headings, *lines = printed(frame)
-    assert headings == [
-        "learner",
-        "regret",
-        "certificate",
-        "guarantee",
-        "of the guarantee",
-        "own bound",
-        "mean cost",
-        "best cost",
-        "oracle calls",
-        "µs per round",
-        "in oracle",
-    ]
+    words = "learner, regret, certificate, guarantee, of the guarantee, own bound, mean cost, best cost, oracle calls"
+    assert headings == [*words.split(", "), "\u00b5s per round", "in oracle"]
     assert [line[0] for line in lines] == ["uniform", "bistro_plus"]
     cells = ["\u22123.2 ±\u202f0.0", "\u22121.2 ±\u202f0.7", "none", "\u22120.250", "\u22121.1250", "0.5000", "6"]
     assert lines[0][1:] == [*cells, "500\u202f000", "250\u202f000"]

@@ -112,19 +112,8 @@ def test_a_damaged_record_is_named_and_no_curve(damage, held, cell):
     line = f"record {cell.key} is damaged; milpcb run and resume play it again"
     assert held.held([cell]) == Held(set(), (line,))
     assert store.remarks(held.path) == (line,)
-    with pytest.raises(RunError, match="no finished curve"):
+    with pytest.raises(RunError, match="holds no finished curve yet; milpcb resume"):
         milpcb.load(held.path)
-
-
-def test_a_damaged_record_is_played_again(held, cell, tiny, play_into, untimed):
-    """To the same numbers, with the line that names it."""
-    curves = untimed(held.path)
-    file_of(held.path, "record", cell.key).write_bytes(b"")
-    again = play_into(tiny, held.path)
-    assert again.tasks == ["bistro_plus, seed 0: 40"]
-    assert [line.partition(" is damaged")[0] for line in again.remarks] == [f"record {cell.key}"]
-    assert untimed(held.path) == curves
-    assert store.remarks(held.path) == ()
 
 
 def test_every_byte_of_a_sealed_file_counts():

@@ -272,9 +272,8 @@ def test_a_cluster_of_ones_own_is_closed_by_a_key_and_ends_with_its_results(
         return results_of(self, client, *more)
 
     monkeypatch.setattr(Dask, "_results", spy)
-    name = "NUMBA_NUM_THREADS"
-    stream = Dask(workers=2).map(partial(work.either, str(tmp_path)), [name, 60.0, 61.0, 62.0])
-    assert next(stream) == (name, "1")
+    stream = Dask(workers=2).map(partial(work.either, str(tmp_path)), ["NUMBA_NUM_THREADS", 60.0, 61.0, 62.0])
+    assert next(stream) == ("NUMBA_NUM_THREADS", "1")
     assert addresses[0].startswith("tls://127.0.0.1:")
     until(lambda: len(pids(tmp_path, "6?.0")) == 2)
     stream.close()

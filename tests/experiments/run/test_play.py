@@ -16,7 +16,7 @@ from milpcb.experiments.run.runner import cell_player
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
-from milpcb.learners import Exp4, Learner, Uniform
+from milpcb.learners import Exp4, Uniform
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees, FiniteClass, Halfspaces
 
@@ -150,7 +150,7 @@ def test_ways_to_name_learners():
 def test_live_play_knows_the_cost_of_the_action_played_only():
     """Context and cost in turn, once a round; the certificate is that of the same play by hand; no regret is shown."""
     shop = Shop()
-    plays = milpcb.play(shop, "exp4", 300, policies=TREES, contexts=CORNERS, seeds=[7])
+    plays = milpcb.play(shop, "exp4", 300, policies=TREES, contexts=CORNERS, seeds=[7], confidence=0.95)
     assert shop.asked == ["context", "cost"] * 300
     by_hand = Exp4(open_oracle(TREES, CORNERS, kind="search"), horizon=300)
     draws, world = rng.child(7, "actions"), Shop()
@@ -161,6 +161,9 @@ def test_live_play_knows_the_cost_of_the_action_played_only():
         by_hand.learn(row, action, world.cost(action), float(q[action]))
     last = plays.frame().row(-1, named=True)
     assert (last["certificate"], last["certificate_error"]) == by_hand.certify()[:2]
+    assert last["certificate_95"] == by_hand.certificate(confidence=0.95)
+    assert f"{last['certificate_95']:.1f}" in str(plays)
+    assert "A 95\u202f% certificate is about one run" in str(plays)
     assert last["cumulative_cost"] == by_hand.ledger.cost
     assert (last["regret"], last["best_cost"]) == (None, None)
     assert plays.policies["exp4"][7].predict(CORNERS).tolist() == [0] * 4 + [1] * 4
@@ -246,6 +249,7 @@ UNKNOWN = UnknownNameError
         ((SMALL, "exp4", 9), WORLD | {"seeds": [-1]}, InputError, "seed must be a non-negative integer"),
         ((SMALL, "exp4", 9), WORLD | {"seeds": [1, 0, 1]}, InputError, "a seed is listed twice"),
         ((SMALL, "exp4", 9), {"policies": "trees"}, InputError, "policies must be a policy class"),
+        ((SMALL, "exp4", 9), WORLD | {"confidence": 95}, InputError, "confidence"),
         ((Shop(), "best_in_hindsight", 9), LIVE, InputError, "hindsight': it learns from the costs of all actions"),
         ((Shop(), "exp4", 9), LIVE | {"contexts": CORNERS[:, :2]}, InputError, "of 3 numbers, contexts= has 2 columns"),
     ],
@@ -268,11 +272,7 @@ def test_a_mistake_comes_before_any_learner_plays():
 def test_a_learner_of_ones_own():
     """A class that no registry knows plays by itself."""
 
-    class First(Learner):
-        """Plays action 0."""
-
-        kept = ()
-
+    class First(Uniform):
         def __init__(self, *, n_actions: int, sure: float = 1.0):
             super().__init__(n_actions=n_actions)
             self.sure = sure
@@ -280,9 +280,6 @@ def test_a_learner_of_ones_own():
         def _act(self, row):
             del row
             return np.array([self.sure, 1 - self.sure])
-
-        def _learn(self, row, action, cost, probability):
-            pass
 
     plays = milpcb.play(Fixed(), {"first": First, "half": {"name": First, "sure": 0.5}}, 20, policies=TREES)
     final = plays.frame().filter(plays.frame()["round"] == 20)

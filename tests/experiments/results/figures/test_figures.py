@@ -189,8 +189,11 @@ def test_times_are_microseconds_split_into_oracle_and_rest(make_frame):
     assert "uniform: 82.0 \u00b5s" in drawing.caption
 
 
-def test_slopes_stand_beside_the_lines(make_frame):
-    """Without noise the slope of T^0.5 is 0.50; curves over rounds have none, nor has regret without a logarithm."""
+def test_slopes_stand_in_the_legend(make_frame):
+    """Without noise the slope of T^0.5 is 0.50; curves over rounds have none, nor has regret without a logarithm.
+
+    Where a curve bends, each part has a slope of its own, which no fit would show.
+    """
     results = Results(make_frame(["bistro_plus"], horizons=(100, 1000, 10_000), noise=0.0), "t")
     for name, there in (("horizons", True), ("regret_loglog", False)):
         texts = [text.get_text() for text in one(results, name).figure.findobj(Text)]
@@ -199,10 +202,6 @@ def test_slopes_stand_beside_the_lines(make_frame):
     frame = frame.with_columns(regret=pl.when(pl.col("learner") == "hedge").then(-1.0).otherwise("regret"))
     drawing = one(Results(frame, "t"), "horizons")
     assert any("slopes none" in text.get_text() for text in drawing.figure.findobj(Text))
-
-
-def test_slopes_are_local(make_frame):
-    """Where a curve bends, each part has a slope of its own, which no fit would show."""
     frame = make_frame(["bistro_plus"], horizons=(100, 1000, 10_000), noise=0.0)
     bent = pl.col("horizon").replace_strict({100: 10.0, 1000: 80.0, 10_000: 200.0})
     frame = frame.with_columns(regret=pl.when(pl.col("round") == pl.col("horizon")).then(bent).otherwise("regret"))

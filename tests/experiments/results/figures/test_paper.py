@@ -1,6 +1,7 @@
 """Figures for a paper: width, letters, text as text, the same bytes again; one file; on axes of somebody's."""
 
 import re
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -59,17 +60,8 @@ def test_letters_are_text_and_bytes_are_the_same_again(make_frame):
     assert b"/FontFile2" in first["pdf"]  # TrueType: text stays text
 
 
-def test_learners_that_are_named_are_drawn_alone(make_frame):
-    """In their own colours; a name that the study has not is refused."""
-    results = Results(make_frame(THREE), "a study")
-    (drawing,) = draw_for(only(results, ["exp4", "uniform"]), ["regret"])
-    assert {text.get_text() for text in drawing.figure.legends[0].get_texts()} == {"exp4", "uniform"}
-    with pytest.raises(UnknownNameError, match="did you mean 'exp4'"):
-        only(results, ["exp5"])
-
-
 def test_learners_are_named_as_in_the_config_or_as_they_are_drawn(make_frame):
-    """A README's --learners exp4 is the line called Exp4; several of one name are all meant."""
+    """A README's --learners exp4 is the line called Exp4; several of one name are all meant; others are refused."""
     sections = [{"label": "Exp4", "name": "exp4"}, {"label": "slow", "name": "exp4"}, {"label": "uniform"}]
     frame = make_frame(THREE).with_columns(pl.col("learner").replace({"exp4": "Exp4", "bistro_plus": "slow"}))
     results = Results(frame, "a study", {"learners": sections})
@@ -79,26 +71,17 @@ def test_learners_are_named_as_in_the_config_or_as_they_are_drawn(make_frame):
         (["slow", "uniform"], {"slow", "uniform"}),
     ):
         assert set(only(results, names).frame["learner"]) == drawn
+    with pytest.raises(UnknownNameError, match="did you mean 'Exp4'"):
+        only(results, ["exp5"])
 
 
 @pytest.mark.parametrize("live", [False, True])
 def test_plays_are_drawn_on_axes_of_somebody(live):
     """A curve for each learner, on axes of a grid and on axes placed by hand; the figure keeps its size."""
-
-    class World:
-        """Costs of 1 for action 0."""
-
-        def context(self):
-            """Return the one context."""
-            return [0.0]
-
-        def cost(self, action):
-            """Return whether action 0 was played."""
-            return float(action == 0)
-
+    world = SimpleNamespace(context=lambda: [0.0], cost=lambda action: float(action == 0)) if live else "planted"
     trees = DecisionTrees(n_actions=3, depth=1, **({"thresholds": [[0.5]]} if live else {}))
-    world = {"contexts": np.array([[0.0], [1.0]])} if live else {}
-    plays = milpcb.play(World() if live else "planted", ["exp4", "uniform"], 30, policies=trees, **world)
+    more = {"contexts": np.array([[0.0], [1.0]])} if live else {}
+    plays = milpcb.play(world, ["exp4", "uniform"], 30, policies=trees, **more)
     figure, (axes, _) = plt.subplots(1, 2, figsize=(5, 2))
     placed = plt.figure(figsize=(3, 2)).add_axes((0.2, 0.2, 0.7, 0.7))
     for ax in (axes, placed):
