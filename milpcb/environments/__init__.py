@@ -1,1 +1,1 @@
-"""Environments: one cost and context process a file."""
+"""Environments: where contexts and costs come from."""

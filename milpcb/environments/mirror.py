@@ -107,7 +107,7 @@ def costly_actions(make: Callable[[], list[Any]], rows: Ints, seed: int) -> Iter
 class MirrorStream(CheckedStream):
     """Rounds on ``rows`` (T,) of ``contexts``; in each the next action of ``play()`` costs 1.
 
-    Costs are computed when first read. The list of actions that cost is all that ``cache`` keeps.
+    All costs are computed when one is first read. The list of actions that cost is all that ``cache`` keeps.
     """
 
     def __init__(
@@ -118,29 +118,21 @@ class MirrorStream(CheckedStream):
         self._costs = np.eye(n_actions)
         self._costs.setflags(write=False)
         self._play, self._cache = play, cache
-        self._coming: Iterator[int] | None = None
         self._costly: list[int] = []
 
     def _row(self, t: int) -> int:
         return self._rows[t]
 
     def _shown(self, t: int) -> Floats:
-        if t >= len(self._costly):
-            self._compute(t)
+        if not self._costly:
+            self._costly = self._kept() or self._computed()
         return np.asarray(self._costs[self._costly[t]])
 
-    def _compute(self, t: int) -> None:
-        if self._coming is None:
-            self._costly = self._kept()
-            self._coming = self._play()
-        try:
-            while len(self._costly) <= t:
-                self._costly.append(next(self._coming))
-                if self._cache and len(self._costly) == self.horizon:
-                    self._cache.save(self._costly)
-        except BaseException:
-            self._coming, self._costly = None, []
-            raise
+    def _computed(self) -> list[int]:
+        computed = list(self._play())
+        if self._cache:
+            self._cache.save(computed)
+        return computed
 
     def _kept(self) -> list[int]:
         kept: Any = self._cache.load() if self._cache else None

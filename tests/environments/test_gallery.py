@@ -6,8 +6,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from milpcb import open_oracle
-from milpcb.environments.misleading import Drifting, LateBloomer, Parity
-from milpcb.environments.planted import AlternatingLeader, Seasonal
+from milpcb.environments.planted import AlternatingLeader, Drifting, LateBloomer, Parity, Seasonal
 from milpcb.environments.replay import Replay
 from milpcb.errors import InputError
 from milpcb.testing.environments import CHECKS, transcript

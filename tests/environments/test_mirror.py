@@ -63,15 +63,6 @@ class Draws(Stubborn):
 
     def _act(self, row):
         return np.eye(self.n_actions)[self.actions[self.played]]
-
-
-class Wrong(Stubborn):
-    """Plays ten rounds and then makes a mistake."""
-
-    def _act(self, row):
-        if self.paid == 10:
-            raise RuntimeError("out of ideas")
-        return super()._act(row)
 '''
 
 
@@ -141,16 +132,6 @@ def test_a_fresh_explore_then_commit_pays_where_uniform_pays_a_third():
 
 
 # --------------------------------------------------------------------------- the same bytes, computed once
-
-
-@pytest.mark.usefixtures("own")
-def test_a_play_that_fails_begins_anew():
-    """The same mistake comes out again, not that of a play that was left in the middle of a round."""
-    stream = Mirror("mirrored:Wrong", **SMALL).open(TREES, 30, 3)
-    for _ in range(2):
-        with pytest.raises(RuntimeError, match="out of ideas"):
-            stream.costs(20)
-    assert stream.costs(4).argmax() == 1
 
 
 STUDY = """\

@@ -8,7 +8,7 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.environments.mirror import Mirror
-from milpcb.environments.misleading import LateBloomer
+from milpcb.environments.planted import LateBloomer
 from milpcb.errors import ExtraMissingError
 from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Guarded, Learner
 from milpcb.rng import child, draw_action

@@ -12,8 +12,7 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.environments.mirror import Mirror
-from milpcb.environments.misleading import LateBloomer
-from milpcb.environments.planted import Planted
+from milpcb.environments.planted import LateBloomer, Planted
 from milpcb.learners import EpsilonGreedy, ExploreThenCommit, Guarded
 from milpcb.rng import child, draw_action
 from policies import DecisionTrees
