@@ -46,7 +46,7 @@ def verify(*, quick: bool, noise: str | None) -> None:
 
     Exit code 2 if a relaxation is rejected, or a mutant is not.
     """
-    from milpcb.theory.games import all_games, quick_games
+    from milpcb.theory.exact import all_games, quick_games
     from milpcb.theory.mutants import ALSO_ADMISSIBLE, MUTANTS
     from milpcb.theory.verdicts import judge, variants
 

@@ -17,8 +17,7 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.relaxations.base import Estimator, Relaxation
-from milpcb.theory.exact import COSTS, ExactRun, Leftover, Player, Totals, Variant
-from milpcb.theory.games import Game
+from milpcb.theory.exact import COSTS, ExactRun, Game, Leftover, Player, Totals, Variant
 
 
 def sequences(run: ExactRun, horizon: int) -> tuple[Fraction, Fraction]:

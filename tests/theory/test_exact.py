@@ -1,4 +1,4 @@
-"""The exact verification against hand-derived slacks, brute force over everything random, and wrong relaxations."""
+"""The exact verification against hand-derived slacks, and wrong relaxations."""
 
 from fractions import Fraction
 from itertools import product
@@ -10,8 +10,7 @@ from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.relaxations import base as rounds
 from milpcb.relaxations.paper import Half, Paper
-from milpcb.theory.exact import ExactRun, Leftover, Player, Variant
-from milpcb.theory.games import UNIFORM, Game, quick_games
+from milpcb.theory.exact import UNIFORM, ExactRun, Game, Leftover, Player, Variant, quick_games
 from milpcb.theory.mutants import ALSO_ADMISSIBLE, MUTANTS
 from milpcb.theory.verdicts import Slacks, judge, slacks, variants, violations, worst_plan
 

@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 from milpcb.commands import console
 from milpcb.commands.verify import verify as command
 from milpcb.errors import MilpcbError
-from milpcb.theory import games
+from milpcb.theory import exact
 from tests.inside import find_plug_ins_again
 
-GAMES = games.quick_games()[::16]  # two and three actions, small and large L: they reject every mutant
+GAMES = exact.quick_games()[::16]  # two and three actions, small and large L: they reject every mutant
 Verify = Callable[..., Result]
 
 THIRD_PARTY = """\
@@ -36,7 +36,7 @@ class Padded(Half):
 def verify(monkeypatch: pytest.MonkeyPatch) -> Verify:
     """Return ``verify(*arguments)``: the command with ``--quick``, on few games; an error is in its result."""
     monkeypatch.setattr(console.out, "_width", 100)
-    monkeypatch.setattr(games, "quick_games", lambda: GAMES)
+    monkeypatch.setattr(exact, "quick_games", lambda: GAMES)
     return lambda *arguments: CliRunner().invoke(command, ["--quick", *arguments])
 
 
