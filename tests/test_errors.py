@@ -1,13 +1,12 @@
 """Errors of others on one line: what they say where memory is too small."""
 
-import ctypes
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from milpcb.errors import MEMORY, cause, out_of_memory, traced
+from milpcb.errors import MEMORY, cause, traced
 
 
 @pytest.mark.parametrize(
@@ -22,14 +21,6 @@ from milpcb.errors import MEMORY, cause, out_of_memory, traced
 def test_too_little_memory_has_one_line(error: Exception) -> None:
     """However a library puts it."""
     assert cause(error) == MEMORY
-
-
-def test_a_library_that_is_missing_is_not_called_too_large() -> None:
-    """A file that is not there keeps its own message."""
-    with pytest.raises(OSError) as raised:  # noqa: PT011 - its text is the system's
-        ctypes.CDLL("libno_such_thing.so")
-    assert not out_of_memory(raised.value)
-    assert "libno_such_thing" in cause(raised.value)
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: Path(path).write_text("foreign text\n" * 2000)])

@@ -43,24 +43,11 @@ def test_a_learner_that_takes_costs_in_order_cannot_take_it(tmp_path: Path) -> N
     assert [line[0] for line in credited(bandit)] == [[0, 1], [1, 1]]  # not the [1, 0] in between
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"action": "sing"},
-        {"probability": 0.9},
-        {"probabilities": (0.1, 0.8, 0.1)},
-        {"context": (0, 0)},
-        {"seal": "0" * 64},
-        {"context": (object(),)},
-        {"seal": "\N{SNOWMAN}"},
-        {"seal": 5},
-    ],
-)
+@pytest.mark.parametrize("change", [{"probability": 0.9}, {"context": (object(),)}, {"seal": "\N{SNOWMAN}"}], ids=str)
 def test_a_changed_decision_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
-    """Whether the bandit knows it or not; nothing is learnt."""
+    """Whether the bandit knows it or not; nothing is learnt. Schedules in tests/stress change all else."""
     bandit, decision = lost(tmp_path / "bandit.json")
-    known = bandit.act([1, 0])
-    for one in (decision, known):
+    for one in (decision, bandit.act([1, 0])):
         refused(lambda one=one: bandit.learn(replace(one, **change), cost=0.0), "was changed")
     assert len(credited(bandit)) == 1
 

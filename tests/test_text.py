@@ -1,16 +1,14 @@
 """Text of others, which is escaped by one rule, and numbers as people read them."""
 
-import ast
 import math
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from milpcb.core.decimals import THIN, estimate, number, spaced
+from milpcb.core.decimals import THIN, estimate, number
 from milpcb.core.text import escaped
 
 ROOT = Path(__file__).parents[1]
@@ -101,24 +99,3 @@ def test_rounding_is_small_beside_the_error(value, error):
     """The number written is at most a quarter of a standard error away from the value."""
     written = float(number(value, error).replace(THIN, "").replace("\u2212", "-"))
     assert abs(written - value) <= error / 4 + 1e-12
-
-
-def test_thousands_are_written_in_one_way() -> None:
-    """Integers of any size and formats of Python; no other file of ours puts commas between thousands."""
-    assert [spaced(10**30), spaced(-1234567), spaced(1234.5678, ".6g")] == [
-        THIN.join(["1", *["000"] * 10]),
-        f"-1{THIN}234{THIN}567",
-        f"1{THIN}234.57",
-    ]
-    assert {place for place, form in formats() if "," in form} == {"milpcb/core/decimals.py"}
-
-
-def formats() -> Iterator[tuple[str, str]]:
-    """Yield the file and the format of each number in our strings."""
-    files = (path for top in ("milpcb", "policies") for path in (ROOT / top).rglob("*.py"))
-    texts = ((path, path.read_text(encoding="utf-8")) for path in files)
-    for path, text in texts:
-        for node in ast.walk(ast.parse(text)) if re.search(r"\{[^\n]*:[^\n]*,[^\n]*\}", text) else ():
-            if isinstance(node, ast.FormattedValue) and isinstance(node.format_spec, ast.JoinedStr):
-                parts = [part.value for part in node.format_spec.values if isinstance(part, ast.Constant)]
-                yield str(path.relative_to(ROOT)), "".join(map(str, parts))

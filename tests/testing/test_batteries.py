@@ -179,11 +179,6 @@ def test_made_objects_are_entries_too():
     assert {each.split(": ")[1] for each in skipped} == {"terms", "source code"}  # a list has none
 
 
-def test_another_object_is_refused_with_the_one_that_is_needed():
-    """A class of policies has no contexts, which an Instance adds."""
-    refused(lambda: testing.battery("policies", FiniteClass([[0, 1], [1, 0]], 2)), "an Instance of milpcb")
-
-
 @pytest.mark.parametrize(("kind", "entry"), [("policy", "decision_trees"), ("policies", "decision_tree")])
 def test_unknown_names_are_explained(kind, entry):
     """A kind without a battery, and an entry that is not registered, name the nearest one."""
