@@ -95,7 +95,7 @@ def test_an_empty_string_is_missing_unless_it_was_declared() -> None:
     of_its_own = Bandit(TEXTS, values={"age": [None], "region": ["north", ""]})
     assert of_its_own.act({"age": 1, "region": ""}).context == (1, "")
     never = Bandit(TEXTS, values={"age": [None], "region": ["north"]})
-    refused(lambda: never.act({"age": 1, "region": ""}), "feature 'region' is missing: fill it in, or declare")
+    refused(lambda: never.act({"age": 1, "region": ""}), "feature 'region' is missing: fill it in, or declare it")
 
 
 @pytest.mark.parametrize("text", ["", "N/A"])
@@ -104,7 +104,7 @@ def test_text_of_a_web_form_is_no_number(text: str) -> None:
     person, known = {"age": text, "region": "north"}, {"region": ["north"]}
     for values, line in [
         ({**known, "age": [None]}, "'age' is '"),
-        (known, "give None, and declare that it may be missing, as in Bandit(..., values={'age'"),
+        (known, "or declare it, as in Bandit(..., values={'age': [None]})"),
     ]:
         refused(lambda values=values: Bandit(TEXTS, values=values).act(person), line)
 
@@ -150,7 +150,7 @@ def test_every_declared_string_is_tested_against_all_others(declared: list[Any],
         (["12", "7"], 12.0, "feature 'x' is 12.0, and its values are strings"),
         (["12", "7"], np.int64(12), "feature 'x' is .*12.*, and its values are strings"),
         (["12", "7"], True, "feature 'x' is True, and its values are strings"),
-        (["12", "7"], None, "feature 'x' is missing: fill it in, or declare that it may be, as in Bandit"),
+        (["12", "7"], None, "feature 'x' is missing: fill it in, or declare it, as in Bandit"),
         ([True, False], "True", "feature 'x' is 'True', which is text, and its values are true and false"),
         ([True, False], "1", "feature 'x' is '1', which is text, and its values are true and false"),
         ([True, False], 2, "feature 'x' is 2, and its values are true and false"),

@@ -153,14 +153,12 @@ class ContextReader:
         try:
             return field.one(value)
         except UnfitError as error:
-            example = clipped(field.name) if self.names else "NAME"
-            fix = error.fix
-            if error.missing:
-                fix = f"fill it in, or declare that it may be, as in Bandit(..., values={{'{example}': [None]}})"
-            elif field.is_number and isinstance(value, str) and as_number(value) is None:
-                fix = _fix_of_text(value, example, may_be_missing=field.missing)
-            elif field.texts and isinstance(value, str):
-                fix = f"{fix.removesuffix(', or name it as missing')}, or declare {shown(value)} too"
+            fix, text = error.fix.removesuffix(", or name it as missing"), isinstance(value, str)
+            nothing = error.missing or (text and folded(value) in {"", *NULLS})
+            spelt = field.is_number and text and as_number(value) is not None
+            if not field.missing if nothing else text and not spelt:
+                also = f"'{clipped(field.name) if self.names else 'NAME'}': [{None if nothing else shown(value)}]"
+                fix = f"{'fill it in' if error.missing else fix}, or declare it, as in Bandit(..., values={{{also}}})"
             raise UnfitError(field.name, error.what, fix, "feature") from error
 
 
@@ -168,15 +166,6 @@ def _constant(context: Any) -> list[float]:
     if context is None or (hasattr(context, "__len__") and getattr(context, "ndim", True) and not len(context)):
         return [0.0]
     raise InputError(f"the class has no features: call act() without a context, got {shown(context)}")
-
-
-def _fix_of_text(text: str, example: str, *, may_be_missing: bool) -> str:
-    if folded(text) not in {"", *NULLS}:
-        as_in = f"as in Bandit(..., values={{'{example}': [{shown(text)}, ...]}})"
-        return f"convert it, or declare its strings, with [] as its cut points, {as_in}"
-    if may_be_missing:
-        return "give None"
-    return f"give None, and declare that it may be missing, as in Bandit(..., values={{'{example}': [None]}})"
 
 
 def _rows(context: Any) -> Sequence[Any]:
