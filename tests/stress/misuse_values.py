@@ -56,6 +56,10 @@ TABLE = wrong(
     three_dimensions=np.ones((2, 2, 2)), complex=np.ones((4, 2)) * 1j, dates=np.zeros((4, 2), dtype="datetime64[s]"),
     a_dict={"x": [1, 2]}, a_set={1, 2}, an_object=object(), bytes=b"abc",
 )  # fmt: skip
+LIST = wrong(  # of row numbers or actions, none of which is 9
+    text="abc", halves=[0.5, 1.0, 0, 0], past=[0, 9, 0, 0], negative=[-1, 0, 0, 0], table=[[0, 1]], words=["a"],
+    ragged=[[0], [0, 1]], huge=[10**400],
+)  # fmt: skip
 CUTS = wrong(text="many", negative=-1, half=1.5, nan=np.nan, true=True, words=[["a"], ["b"]], an_object=object())
 ALIASES = ("Queries", "Leftover", "Estimator", "Data", "Rate", "Order")  # names of types that are choices of strings
 NAMES = wrong(
