@@ -197,7 +197,7 @@ def growing() -> Iterator[Case]:
     made = partial(GrowingOracle, TREES, X)
     m = made().n_contexts
     yield from calls("GrowingOracle", GrowingOracle, {"policies": TREES, "contexts": X},
-        "kind solver constrained", policies=but(USUAL["policies"], "other_k"),
+        "kind constrained", policies=but(USUAL["policies"], "other_k"),
         contexts=but(TABLE, "none", "one_dimension"))  # fmt: skip
     costs, rules = TABLE | wrong(few=np.ones((m + 1, 2))), USUAL["constraints"]
     tables = {"rows": TABLES, "extend": TABLES, "minimise": costs, "value": costs, "hold": rules, "under": rules}
