@@ -90,17 +90,12 @@ class ListedPolicy(Rule):
         labels: dict[bytes, set[int]] = {}
         for key, label in zip(_keys(self.contexts), self.labels.tolist(), strict=True):
             labels.setdefault(key, set()).add(label)
-        return np.array([_only(row, labels.get(key, set())) for row, key in enumerate(_keys(contexts))])
-
-
-def _only(row: int, labels: set[int]) -> int:
-    if not labels:
-        raise InputError(f"contexts[{row}] is not among those the labelings are of; ask for listed contexts only")
-    if len(labels) > 1:
-        raise InputError(
-            f"contexts[{row}] is listed several times with different labels; ask for the whole table of contexts"
-        )
-    return next(iter(labels))
+        found = [labels.get(key, set()) for key in _keys(contexts)]
+        for row, each in enumerate(found):
+            if len(each) != 1:
+                what = "several times with different labels" if each else "in no row"
+                raise InputError(f"contexts[{row}] is listed {what}; ask for the whole table of listed contexts")
+        return np.array([label for each in found for label in each])
 
 
 def _keys(contexts: Floats) -> list[bytes]:

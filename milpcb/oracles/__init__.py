@@ -68,13 +68,9 @@ def check_options(kind: str, given: Mapping[str, Any]) -> Any:
 
 def unknown_option(kind: str, key: str) -> str:
     """Return the message on an option unknown to a kind: the kinds that know it, or the nearest one that it knows."""
-    fixed = registry.KINDS["oracle"].supplied
-    own = injection.options(registry.load("oracle", kind), fixed)
-    owners = [
-        f"'{other}'"
-        for other in registry.names("oracle")
-        if key in injection.options(registry.load("oracle", other), fixed)
-    ]
+    supplied = registry.KINDS["oracle"].supplied
+    options = {name: injection.options(registry.load("oracle", name), supplied) for name in registry.names("oracle")}
+    owners = [f"'{other}'" for other, own in options.items() if key in own]
     beyond = f"; leave it out, or take kind {' or '.join(owners)}"
-    known = beyond if owners else did_you_mean(key, own) if own else ""
+    known = beyond if owners else did_you_mean(key, options[kind]) if options[kind] else ""
     return f"oracle kind '{kind}' has no option '{clipped(key)}'{known}"

@@ -40,8 +40,6 @@ th { text-align: left } td.points, th.points { text-align: right; width: 22mm } 
 tr { break-inside: avoid } thead { display: table-header-group } .note { font-size: 9pt; white-space: pre-line }
 @media print { body { margin: 0; max-width: none } }
 """
-Lines = Sequence[tuple[str, str]]
-
 # The cut points that turn a column into points, or None for a column of integers, which is taken as it is.
 Steps = tuple[tuple[float, ...] | None, ...]
 
@@ -93,7 +91,18 @@ class LinearRule(ScoreRule):
         """
         if not self._used:
             raise InputError(f"the rule is a constant, '{self}': there is nothing to add up")
-        return card_of(self, labels, [whole] if isinstance(whole, str) else whole)
+        whole = [whole] if isinstance(whole, str) else whole
+        columns = [self.names.column(i).name for i in self._used]
+        actions = [self.names.action(action) for action in range(len(self.cuts) + 1)]
+        for name in labels:
+            if name not in {*columns, *actions}:
+                raise UnknownNameError("column or action of the card", name, [*columns, *actions])
+        for name in whole:
+            if name not in columns:
+                raise UnknownNameError("column of the card", name, columns)
+        places = zip(self._used, columns, strict=True)
+        rows = [row for i, column in places for row in _findings(self, i, labels, column in whole)]
+        return ScoreCard(rows, [(where, labels.get(actions[a], actions[a])) for a, where in _sums(self.cuts)])
 
     def _points(self, contexts: Floats) -> Floats:
         return points_of(super()._points(contexts), self.steps)
@@ -133,21 +142,15 @@ def points_of(contexts: Floats, steps: Steps) -> Floats:
     return points
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A column of the card: findings with points, of which one holds, or so many points for ``each`` 1 of the value."""
-
-    heading: str
-    lines: tuple[tuple[str, int], ...] = ()
-    each: int | None = None
+Lines = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class ScoreCard:
     """Printed lines: findings with their points, and which sums lead to which action, from the greatest down."""
 
-    findings: tuple[Finding, ...]
-    outcomes: tuple[tuple[str, str], ...]
+    rows: Lines
+    outcomes: Lines
 
     def __str__(self) -> str:
         rows = [*self.rows, ("Sum", "")]
@@ -157,35 +160,49 @@ class ScoreCard:
 
     def html(self, title: str = TITLE, note: str = "") -> str:
         """Return the card as a page of its own, to be printed on A4; ``note`` stands below it in small letters."""
-        return html(self.rows, self.outcomes, title, note)
+        findings = "\n".join(
+            f'<tr><td>{escape(text)}</td><td class="points">{escape(points)}</td><td class="box"></td></tr>'
+            for text, points in self.rows
+        )
+        ends = "\n".join(f"<tr><td>{escape(where)}</td><td>{escape(to)}</td></tr>" for where, to in self.outcomes)
+        return (
+            f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+            f"<style>{STYLE}</style></head><body>\n<h1>{escape(title)}</h1>\n<p>{TASK}</p>\n"
+            '<table id="findings"><thead><tr><th>Finding</th><th class="points">Points</th><th>Box</th></tr></thead>\n'
+            f'<tbody>\n{findings}\n<tr><th>Sum</th><td class="points"></td><td class="box"></td></tr></tbody></table>\n'
+            f'<table id="actions"><tbody><tr><th>Sum</th><th>Action</th></tr>\n{ends}\n</tbody></table>\n'
+            f'<p class="note">{escape(note)}</p></body></html>\n'
+        )
 
     def pdf(self, title: str = TITLE, note: str = "") -> bytes:
-        """Return the same as a PDF, on as few sheets of A4 as it takes; raises ExtraMissingError without matplotlib."""
-        return pdf(self.rows, self.outcomes, title, note)
+        """Return the same as a PDF: letters are text, the same card is the same bytes, no row is cut between sheets.
 
-    @property
-    def rows(self) -> list[tuple[str, str]]:
-        """The lines of the findings as they are printed, each with its points."""
-        return [row for finding in self.findings for row in _rows(finding)]
+        Raises InputError where the font lacks a letter, as of a script that is not Latin, Greek or Cyrillic, and
+        ExtraMissingError without matplotlib.
+        """
+        with needs("studies", "a score card as a PDF"):
+            from matplotlib import rc_context
+            from matplotlib.backends.backend_pdf import PdfPages
+        texts = [_Row([title], ONE, bold=True, boxed=False, points=16.0), _Row([TASK], ONE, boxed=False)]
+        head, foot = (_Row(cells, COLUMNS, bold=True) for cells in (("Finding", "Points", "Box"), ("Sum", "", "")))
+        findings = [head, *(_Row((*row, ""), COLUMNS) for row in self.rows), foot]
+        ends = [_Row(("Sum", "Action"), TWO, bold=True), *(_Row(pair, TWO) for pair in self.outcomes)]
+        air = _Row([""], ONE, boxed=False)
+        notes = [_Row([line], ONE, boxed=False, points=8.0) for line in note.split("\n")]
+        file = io.BytesIO()
+        with plain(), rc_context({"pdf.fonttype": 42}), warnings.catch_warnings():
+            warnings.filterwarnings("error", message="Glyph .* missing from font")
+            with PdfPages(file, metadata={"CreationDate": None, "Title": escaped(title)}) as pages:
+                try:
+                    for sheet in _sheets([*texts, *findings, air, *ends, air, *notes]):
+                        pages.savefig(sheet)
+                except UserWarning as error:
+                    raise InputError(f"the PDF has no such letter: {error}; print html() with a browser") from error
+        return file.getvalue()
 
 
-def card_of(rule: LinearRule, labels: Mapping[str, str], whole: Collection[str]) -> ScoreCard:
-    """Return the card of a rule; ``labels`` and ``whole`` as in LinearRule.card."""
-    used = rule._used  # noqa: SLF001 - a part of the same class, in a file of its own
-    columns = [rule.names.column(i).name for i in used]
-    actions = [rule.names.action(action) for action in range(len(rule.cuts) + 1)]
-    for name in labels:
-        if name not in {*columns, *actions}:
-            raise UnknownNameError("column or action of the card", name, [*columns, *actions])
-    for name in whole:
-        if name not in columns:
-            raise UnknownNameError("column of the card", name, columns)
-    findings = tuple(_finding(rule, i, labels, rule.names.column(i).name in whole) for i in used)
-    outcomes = tuple((where, labels.get(actions[a], actions[a])) for a, where in _sums(rule.cuts))
-    return ScoreCard(findings, outcomes)
-
-
-def _finding(rule: LinearRule, i: int, labels: Mapping[str, str], whole: bool) -> Finding:
+def _findings(rule: LinearRule, i: int, labels: Mapping[str, str], whole: bool) -> list[tuple[str, str]]:
+    """Return the findings of a column, of which one holds, each with its points."""
     column, weight, steps = rule.names.column(i), rule.weights[i], rule.steps[i]
     heading = labels.get(column.name, column.name)
     if not isinstance(column, Number):  # a condition, which is 1 where it holds
@@ -194,20 +211,19 @@ def _finding(rule: LinearRule, i: int, labels: Mapping[str, str], whole: bool) -
             below, words = _ranges([ceil(column.cut) if whole else column.cut], whole)
             other = f"{below} or missing"
         yes, no = (weight * (value if steps is None else sum(cut <= value for cut in steps)) for value in (1, 0))
-        lines = [(f"{heading}: {words}", yes), (f"{heading}: {other}", no)]
-        return Finding(heading, tuple(line for line in lines if line[1]))
+        return [(f"{heading}: {text}", str(points)) for text, points in ((words, yes), (other, no)) if points]
     if steps is None and rule.names.field(i).kind == "boolean":
-        return Finding(heading, ((f"{heading}: yes", weight),))
+        return [(f"{heading}: yes", str(weight))]
     if steps is None and rule.names.field(i).values == (0, 1):
-        return Finding(heading, ((f"{heading}: 1", weight),))
+        return [(f"{heading}: 1", str(weight))]
     if steps is None:
-        return Finding(heading, each=weight)
+        return [(f"{heading}: the number itself", f"\u00d7 {weight}")]
     ends = tuple(map(ceil, steps)) if whole else steps
     if len(set(ends)) < len(ends):
         raise InputError(f"column '{column.name}' is not one of integers: the rule distinguishes parts of one")
     at = None if column.missing is None else sum(cut <= column.missing for cut in steps)
-    texts = [f"{heading}: {text}{' or missing' if k == at else ''}" for k, text in enumerate(_ranges(ends, whole))]
-    return Finding(heading, tuple((text, weight * points) for points, text in enumerate(texts)))
+    texts = enumerate(_ranges(ends, whole))
+    return [(f"{heading}: {text}{' or missing' if k == at else ''}", str(weight * k)) for k, text in texts]
 
 
 def _ranges(ends: Sequence[float], whole: bool) -> Iterator[str]:
@@ -231,30 +247,6 @@ def _sums(cuts: Sequence[int]) -> Iterator[tuple[int, str]]:
     yield 0, f"{cuts[0] - 1} or less"
 
 
-def _rows(finding: Finding) -> Iterator[tuple[str, str]]:
-    if finding.each is not None:
-        yield f"{finding.heading}: the number itself", f"\u00d7 {finding.each}"
-    for text, points in finding.lines:
-        yield text, str(points)
-
-
-def html(rows: Lines, outcomes: Lines, title: str, note: str) -> str:
-    """Return the page; ``rows`` are findings and their points, ``outcomes`` sums and their actions."""
-    findings = "\n".join(
-        f'<tr><td>{escape(text)}</td><td class="points">{escape(points)}</td><td class="box"></td></tr>'
-        for text, points in rows
-    )
-    ends = "\n".join(f"<tr><td>{escape(where)}</td><td>{escape(to)}</td></tr>" for where, to in outcomes)
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{STYLE}</style></head><body>\n<h1>{escape(title)}</h1>\n<p>{TASK}</p>\n"
-        '<table id="findings"><thead><tr><th>Finding</th><th class="points">Points</th><th>Box</th></tr></thead>\n'
-        f'<tbody>\n{findings}\n<tr><th>Sum</th><td class="points"></td><td class="box"></td></tr></tbody></table>\n'
-        f'<table id="actions"><tbody><tr><th>Sum</th><th>Action</th></tr>\n{ends}\n</tbody></table>\n'
-        f'<p class="note">{escape(note)}</p></body></html>\n'
-    )
-
-
 WIDTH, HEIGHT, MARGIN = 210.0, 297.0, 18.0  # mm
 COLUMNS, TWO, ONE = (130.0, 152.0, 174.0), (87.0, 174.0), (182.0,)  # mm from the left margin: where cells end
 LETTER, LINE, PAD = 2.35, 5.2, 3.0  # mm that a letter of 11 points takes, a line of them, and the air of a row
@@ -269,31 +261,6 @@ class _Row(NamedTuple):
     bold: bool = False
     boxed: bool = True
     points: float = 11.0
-
-
-def pdf(rows: Lines, outcomes: Lines, title: str, note: str) -> bytes:
-    """Return the same as a PDF: letters are text, the same card is the same bytes, no row is cut between sheets.
-
-    Raises InputError where the font lacks a letter, as of a script that is not Latin, Greek or Cyrillic.
-    """
-    with needs("studies", "a score card as a PDF"):
-        from matplotlib import rc_context
-        from matplotlib.backends.backend_pdf import PdfPages
-    texts = [_Row([title], ONE, bold=True, boxed=False, points=16.0), _Row([TASK], ONE, boxed=False)]
-    head, foot = (_Row(cells, COLUMNS, bold=True) for cells in (("Finding", "Points", "Box"), ("Sum", "", "")))
-    findings = [head, *(_Row((*row, ""), COLUMNS) for row in rows), foot]
-    ends = [_Row(("Sum", "Action"), TWO, bold=True), *(_Row(pair, TWO) for pair in outcomes)]
-    air, notes = _Row([""], ONE, boxed=False), [_Row([line], ONE, boxed=False, points=8.0) for line in note.split("\n")]
-    file = io.BytesIO()
-    with plain(), rc_context({"pdf.fonttype": 42}), warnings.catch_warnings():
-        warnings.filterwarnings("error", message="Glyph .* missing from font")
-        with PdfPages(file, metadata={"CreationDate": None, "Title": escaped(title)}) as pages:
-            try:
-                for sheet in _sheets([*texts, *findings, air, *ends, air, *notes]):
-                    pages.savefig(sheet)
-            except UserWarning as error:
-                raise InputError(f"the PDF has no such letter: {error}; print html() with a browser") from error
-    return file.getvalue()
 
 
 def _sheets(rows: Sequence[_Row]) -> list[Any]:

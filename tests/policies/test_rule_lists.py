@@ -11,8 +11,7 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
 from policies.literals import LARGEST, Literals
-from policies.rule_lists import Clause, RuleList, RuleLists
-from policies.rule_lists.policy_class import shortest
+from policies.rule_lists import Clause, RuleList, RuleLists, shortest
 
 from .rules import LIST, NAMES
 

@@ -1,9 +1,9 @@
-"""The class of rule lists: the sets of contexts that lists lead through, its settings, and the class on contexts."""
+"""Rule lists: if, else if, ..., else: one list, the sets of contexts that lists lead through, the class."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, compress, permutations, product
 from math import comb, log, perm
@@ -16,11 +16,78 @@ from milpcb.errors import InputError
 from milpcb.protocols import Opened
 from milpcb.types import Bools, Floats, Ints
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
+from policies.exports.decisions import Test as Comparison
 from policies.literals import LARGEST, Literals, Test, every_test, outcomes
 from policies.names import Names
 from policies.paths.graph import Graph
 from policies.paths.policy_class import OpenedPaths, PathTerms
-from policies.rule_lists.rule import Clause, RuleList
+from policies.rule import ChainRule
+
+
+@dataclass(frozen=True)
+class Clause:
+    """Play ``action`` if ``x[feature] <= threshold``, or if > when not ``below``; ``binary``: the feature is 0 or 1."""
+
+    feature: int
+    threshold: float
+    below: bool
+    action: int
+    binary: bool = False
+
+    @classmethod
+    def of(cls, test: Test, below: bool, action: int) -> Clause:
+        """Return the rule that plays an action where a literal holds, or does not hold."""
+        feature, threshold, binary = test
+        return cls(feature, threshold, below, action, binary)
+
+    def holds(self, contexts: Floats) -> Bools:
+        """Return (n,): where the condition holds."""
+        return np.asarray((contexts[:, self.feature] <= self.threshold) == self.below)
+
+    def test(self) -> Comparison:
+        """Return the condition as a comparison."""
+        return Comparison(self.feature, "<=" if self.below else ">", self.threshold, self.binary)
+
+
+@dataclass(frozen=True, repr=False)
+class RuleList(ChainRule):
+    """The first of the ``rules`` whose condition holds plays its action, else ``default`` is played.
+
+    Last rules that play the default are dropped; "if not l play a, else b" becomes "if l play b, else a".
+    """
+
+    rules: tuple[Clause, ...]
+    default: int
+    names: Names = field(default=Names(), compare=False)
+
+    def __post_init__(self) -> None:
+        kept = len(self.rules)
+        while kept and self.rules[kept - 1].action == self.default:
+            kept -= 1
+        object.__setattr__(self, "rules", self.rules[:kept])
+        if kept and not self.rules[-1].below:
+            last, action = self.rules[-1], self.rules[-1].action
+            turned = replace(last, below=True, action=self.default)
+            object.__setattr__(self, "rules", (*self.rules[:-1], turned))
+            object.__setattr__(self, "default", action)
+
+    @property
+    def leaf_actions(self) -> tuple[int, ...]:
+        return (*(rule.action for rule in self.rules), self.default)
+
+    @property
+    def n_features(self) -> int:
+        return 1 + max((rule.feature for rule in self.rules), default=0)
+
+    @property
+    def _conditions(self) -> list[Comparison]:
+        return [rule.test() for rule in self.rules]
+
+    def _leaf(self, contexts: Floats) -> Ints:
+        first = np.full(len(contexts), len(self.rules), dtype=np.int64)
+        for i, rule in reversed(list(enumerate(self.rules))):
+            first[rule.holds(contexts)] = i
+        return first
 
 
 class Cells:
@@ -44,55 +111,21 @@ class Cells:
             self.on[-1], self.fired[-1] = self.on[-1][:1], self.fired[-1][:1]
 
     def own(self, outcomes: Bools) -> list[Ints]:
-        """Return for each level the cells (..., combinations) of contexts with ``outcomes`` (..., p) of literals."""
+        """Return the cells (..., combinations) of each level that contexts with ``outcomes`` (..., p) are in."""
         return [
             (np.arange(len(chosen)) << level) + outcomes[..., chosen] @ (1 << np.arange(level)[::-1])
             for level, chosen in enumerate(self.chosen)
         ]
 
 
-class CellTotals:
-    """Adds up costs in the cells of the literals ``chosen``, given the ``outcomes`` (n, p) of all literals."""
-
-    def __init__(self, chosen: list[Ints], outcomes: Bools) -> None:
-        import scipy.sparse as sp  # only where there are rule lists, as it takes a tenth of a second to import
-
-        self._held = sp.vstack([sp.csr_array(_all(outcomes, c).astype(float)) for c in chosen], format="csr")
-        self._parts = _parts(chosen)
-
-    def __call__(self, costs: Floats) -> list[Floats]:
-        """Return C of each level, (K, n_l): the total of each action of ``costs`` (n, K) in each cell."""
-        held = np.ascontiguousarray((self._held @ costs).T)
-        totals = []
-        for level, part in enumerate(self._parts):
-            table = held.take(part.ravel(), axis=1).reshape(-1, len(part), *(2,) * level)
-            for axis in range(2, level + 2):  # from "it holds or not" to "it does not hold"
-                either, holds = np.moveaxis(table, axis, 0)
-                either -= holds
-            totals.append(table.reshape(costs.shape[1], -1))
-        return totals
-
-
-def _all(truth: Bools, chosen: Ints) -> Bools:
-    """Return (combinations, g): where all literals of each combination hold."""
-    held = np.ones((len(chosen), len(truth)), dtype=bool)
-    for column in chosen.T:
-        held &= truth.T[column]
-    return held
-
-
 def _parts(chosen: list[Ints]) -> list[Ints]:
     """Return, for each level, the number (combinations, 2**l), through all levels, of what outcomes 1 pick."""
     number = {tuple(c): i for i, c in enumerate(c for level in chosen for c in level.tolist())}
-    return [
-        np.array(
-            [
-                [number[tuple(compress(c, outcomes))] for outcomes in product((0, 1), repeat=level)]
-                for c in chosen[level].tolist()
-            ]
-        )
-        for level in range(len(chosen))
-    ]
+    found = []
+    for level, every in enumerate(chosen):
+        picks = list(product((0, 1), repeat=level))
+        found.append(np.array([[number[tuple(compress(c, picked))] for picked in picks] for c in every.tolist()]))
+    return found
 
 
 def _steps(p: int, chosen: Ints) -> tuple[Ints, Ints]:
@@ -119,16 +152,14 @@ class RuleListTerms(PathTerms):
         ``x[feature] <= threshold`` or its negation, any action anywhere. With p literals and D = min(R, p),
         N = K + sum_{r=1..D} p (p - 1) ... (p - r + 1) 2^(r-1) K^r (K - 1).
     Paths
-        A cell of level l is the *set* of l outcomes that are known after l conditions have failed, in whatever order
-        they were asked for: n_l = C(p, l) 2^l. A path goes from the cell of all contexts to a larger set with every
-        test. Each of its edges is a test of another literal, with the action of the outcome that ends there; the last
-        edge is the default. So there are p (p - 1) ... (p - D + 1) 2^(D - 1) K^(D + 1) derivations, and every policy of
-        the class has at least one. Free programs have 2 n_l (p - l) columns at level l < D - 1, n_l (p - l) at the
-        last, and n_l rows: for 30 literals 1 800 columns at D = 2, but 52 260 at D = 3.
+        A cell of level l is the *set* of l outcomes known after l conditions have failed, in whatever order they were
+        asked for: n_l = C(p, l) 2^l. Each edge of a path is a test of another literal, with the action of the outcome
+        that ends there; the last edge is the default. So there are p (p - 1) ... (p - D + 1) 2^(D - 1) K^(D + 1)
+        derivations, at least one of every policy. Free programs have 2 n_l (p - l) columns at level l < D - 1,
+        n_l (p - l) at the last, and n_l rows: for 30 literals 1 800 columns at D = 2, but 52 260 at D = 3.
 
-    Leaves are the cells of levels 1 to D, or the one of level 0 where there are no literals. ``turned`` (p,) marks the
-    literals of which outcome 1 means that they do not hold. Where ``contexts`` (g, d) are known, lists are written
-    without rules that divide none of them.
+    Leaves are the cells of levels 1 to D, or of level 0 where there are no literals. ``turned`` (p,) marks literals of
+    which outcome 1 means that they do not hold. On known ``contexts`` lists lose the rules that divide none of them.
     """
 
     def __init__(
@@ -155,10 +186,21 @@ class RuleListTerms(PathTerms):
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
         """Return a function of costs at these ``contexts``: by what holds there, then less that, what does not."""
-        by_cell = CellTotals(self._cells.chosen, outcomes(contexts, self._tests) ^ self._turned)
+        import scipy.sparse as sp  # only where there are rule lists, as it takes a tenth of a second to import
+
+        truth, chosen = outcomes(contexts, self._tests) ^ self._turned, self._cells.chosen
+        member = sp.vstack([sp.csr_array(truth[:, c].all(axis=2).T.astype(float)) for c in chosen], format="csr")
+        parts = _parts(chosen)
 
         def add_up(costs: Floats) -> Floats:
-            return np.concatenate([table.T for table in by_cell(costs)[self._skipped :]]).ravel()
+            held, totals = np.ascontiguousarray((member @ costs).T), []
+            for level, part in enumerate(parts):
+                table = held.take(part.ravel(), axis=1).reshape(-1, len(part), *(2,) * level)
+                for axis in range(2, level + 2):  # from "it holds or not" to "it does not hold"
+                    either, holds = np.moveaxis(table, axis, 0)
+                    either -= holds
+                totals.append(table.reshape(costs.shape[1], -1).T)
+            return np.concatenate(totals[self._skipped :]).ravel()
 
         return add_up
 
@@ -177,10 +219,8 @@ class RuleListTerms(PathTerms):
         to.append(np.full(len(last), node[-1]))
         leaf.append(self._first[-2] + last)
         used, numbered = np.unique(np.concatenate(source), return_inverse=True)
-        term = self.n_terms + np.concatenate(leaf)
-        return Graph(
-            numbered, np.searchsorted(used, np.concatenate(to)), term, self.n_terms // self.n_actions, self.n_actions
-        )
+        into, term = np.searchsorted(used, np.concatenate(to)), self.n_terms + np.concatenate(leaf)
+        return Graph(numbered, into, term, self.n_terms // self.n_actions, self.n_actions)
 
     def policy(self, terms: list[int]) -> RuleList:
         cells, cell, rules = self._cells, 0, []
@@ -241,14 +281,13 @@ class RuleLists(CuttingClass):
 
     def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> RuleListTerms:
         tests = every_test(cuts)
-        reason = self.too_large(len(tests), 1)
-        if reason:
+        if reason := self.too_large(len(tests), 1):
             raise InputError(reason)
         as_they_are = np.zeros(len(tests), dtype=bool)
         return RuleListTerms(Cells(len(tests), self.max_rules), tests, as_they_are, self.n_actions, names)
 
     def too_large(self, p: int, g: int) -> str:
-        """Return why lists over p literals on g contexts are too many, or nothing when they are not."""
+        """Return why lists over p literals on g contexts are too many, or nothing."""
         most = min(self.max_rules, p)
         columns = comb(p, most - 1) * 2 ** (most - 1) * (p - most + 1) if most else 0
         size, lists = f"{spaced(p)} literals on {spaced(g)} contexts", f"lists of {most} rules over {p} literals"
@@ -293,8 +332,7 @@ class OpenedRuleLists(OpenedPaths):
     def draw(self, rng: np.random.Generator) -> RuleList:
         """Return a random listed rule list: its length, then its tests, sides and actions, all uniform."""
         tests = self._literals.tests
-        r = int(rng.integers(self._most + 1))
-        default = int(rng.integers(self.n_actions))
+        r, default = int(rng.integers(self._most + 1)), int(rng.integers(self.n_actions))
         if r == 0:
             return RuleList((), default, self._names)
         chosen = [tests[f] for f in rng.permutation(len(tests))[:r]]
