@@ -55,12 +55,6 @@ def test_propensities_that_do_not_fit_come_first_and_decide_nothing(recwarn):
         assert not (wrong and claims.state != State.EARLY)
 
 
-def test_chance_in_other_actions_is_counted():
-    """Propensities that are off by little are the last line, with how many others are; they decide nothing."""
-    X, action, outcome = drawn()
-    assert any("Nor do those of" in line for line in known_of(X, action, outcome, [0.8, 0.1, 0.1], "ips").words())
-
-
 def test_a_trial_that_is_none_is_found_out():
     """Said to be randomised, the shares of the log do not fit the rows where the treatment was possible."""
     X, treated, outcome = drawn(1200, 2)

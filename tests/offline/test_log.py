@@ -22,12 +22,6 @@ def test_actions_become_numbers_in_the_order_of_their_names():
     assert read_log(X, [10.0, 9.0, 10.0, 9.0, 9.0, 9.0], reward=REWARD).actions == ("9", "10")
 
 
-def test_the_keyword_says_what_is_better():
-    """A reward is maximised and a cost is not."""
-    assert read_log(X, ACTION, reward=REWARD).maximise
-    assert not read_log(X, ACTION, cost=REWARD).maximise
-
-
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_frames_keep_their_columns(frame):
     """Features of pandas and polars stay frames, and so do parts of them; columns may be actions and outcomes."""

@@ -16,7 +16,7 @@ from milpcb.logs.page import first, worth_lines
 from milpcb.logs.source import Columns, make_source
 from milpcb.offline import best_reference, evaluate, no_worse_than, read_log, scores
 from milpcb.offline.cross_fitting import _other_splits
-from milpcb.offline.overlap import column_tests, completed, counted, in_parts, parts_without, rows_of_actions
+from milpcb.offline.overlap import column_tests, counted, in_parts, parts_without, rows_of_actions
 
 N = 1200
 
@@ -99,15 +99,6 @@ def test_a_pair_of_tests_and_a_few_wrong_entries_are_found():
     assert "where x0 = 1 and x1 = 0 (1 of " in found.diagnostics.words()[0]
 
 
-def test_logs_with_rows_everywhere_have_no_such_part():
-    """In logs whose chances lie between 0.1 and 0.9 nothing is forbidden."""
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(500, 2))
-        action = (rng.random(500) < 0.5 + 0.4 * np.tanh(2 * X[:, 0])).astype(np.int64)
-        assert scores(read_log(X, action, reward=X[:, 1]), "snips").unseen is None
-
-
 def test_given_propensities_say_how_many_rows_are_to_be_expected():
     """A part that was to get the action once in a thousand rows, and got it never, is none."""
     X, _, outcome = even()
@@ -126,13 +117,6 @@ def test_rows_of_a_group_count_once():
     outcome = np.random.default_rng(0).normal(size=1200)
     assert scores(read_log(X, action, reward=outcome, group=group), "snips", cv=2).unseen is None
     assert scores(read_log(X, action, reward=outcome), "snips").unseen[group < 3, 1].all()
-
-
-def test_propensities_that_follow_are_filled_in():
-    """The only unknown one of a row is what is left of 1; where nothing is left, all unknown ones are 0."""
-    nan = np.nan
-    known = completed(np.array([[0.3, nan, nan], [1.0, nan, nan], [0.2, nan, 0.5]]))
-    assert np.allclose(known, [[0.3, nan, nan], [1.0, 0.0, 0.0], [0.2, 0.3, 0.5]], equal_nan=True)
 
 
 def test_every_part_of_the_policy_has_a_row_of_its_action():

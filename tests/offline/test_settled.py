@@ -169,21 +169,3 @@ def test_the_command_prints_a_table_and_writes_a_picture(tmp_path):
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")
     few = CliRunner().invoke(command, [*OPTIONS, "--most", "50"])
     assert "In less than 80\u202f% of 20 simulated trials 50 rows are enough" in few.stdout
-
-
-@pytest.mark.parametrize(
-    ("more", "line"),
-    [
-        (["--out", "p.pdf"], "use .png or .svg"),
-        (["--power", "1"], "--power must be"),
-        (["--deep", "2"], "unknown option"),
-        (["--base", "0.3"], "effect must be from 0 to the base of 0.3"),
-        (["--most", "50", "--out", "p.png"], "nothing to draw"),
-        (["--confidence", "1"], "confidence"),
-    ],
-)
-def test_mistakes_end_in_one_line(more, line):
-    """Endings, numbers out of range, options that the class has not."""
-    done = CliRunner().invoke(command, [*OPTIONS, *more])
-    assert isinstance(done.exception, InputError)
-    assert line in str(done.exception)

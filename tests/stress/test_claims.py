@@ -129,11 +129,6 @@ def larger(X: Floats) -> Floats:
     return 20 * different(X)
 
 
-def among(X: Floats, action: Any) -> Floats:
-    """Strike under action 1 who has both features."""
-    return np.asarray(X[:, 0] * X[:, 1] * action)
-
-
 def crossed(X: Floats, action: Any) -> Floats:
     """Strike under action 1 who has both features, and under action 0 who has the second one only."""
     return np.asarray(X[:, 1] * np.where(X[:, 0] == 1, action, 1 - action))
@@ -173,13 +168,9 @@ RARE: dict[str, Design] = {  # in the words of the table of milpcb/offline/READM
     "under one action, 1 % of its rows": Design(nothing, loss=0.01),
     "under one action, 4 %": Design(nothing, loss=0.04),
     "under one action, 20 %": Design(nothing, loss=0.2),
-    "under both, 1 %": Design(nothing, loss=0.01, struck=everywhere),
     "under both, 4 %": Design(nothing, loss=0.04, struck=everywhere),
-    "under one, among a quarter, 10 %": Design(nothing, loss=0.1, struck=among),
     "crossed, 10 %": Design(nothing, loss=0.1, struck=crossed),
     "under both, 4 %, a large effect": Design(larger, loss=0.04, struck=everywhere),
-    "under one, 4 %, a large effect": Design(larger, loss=0.04),
-    "under one, 20 %, a large effect": Design(larger, loss=0.2),
 }
 
 
