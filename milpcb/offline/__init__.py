@@ -1,6 +1,6 @@
 """Worth of a policy, from a log: scores, the values of fixed policies, and what holds after a search."""
 
-from milpcb.offline.band import Claim, Progress
+from milpcb.offline.band import Claim
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.evaluate import evaluate
 from milpcb.offline.evaluation import Evaluation, LeafValue
@@ -26,7 +26,6 @@ __all__ = [
     "LoggedRounds",
     "LowerEnds",
     "NoWorseThan",
-    "Progress",
     "Reference",
     "Scores",
     "Settled",

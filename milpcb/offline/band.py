@@ -66,10 +66,9 @@ def affordable(asked: int, least: int, n: int, oracle: Oracle, lotteries: int = 
 
 @dataclass(frozen=True)
 class Claim:
-    """Claim about a gain over the reference, in the unit of the outcome; positive is better.
+    """Estimated ``gain`` over the reference, positive is better; the true one is from ``lower`` to ``upper``.
 
-    ``gain`` is estimated, the true gain is from ``lower`` to ``upper``, and ``p_value`` belongs to "no policy of the
-    class is better than the reference".
+    The ``p_value`` is that of "no policy of the class is better than the reference".
     """
 
     gain: float

@@ -121,18 +121,14 @@ class Diagnostics:
         return np.divide(off, error, out=np.zeros(len(off)), where=(error > 0) & (off > OFF))
 
     def _uncalibrated(self) -> list[str]:
-        errors = self._off
-        wrong = [k for k in np.argsort(-errors).tolist() if errors[k] > 2]
-        if not wrong:
+        worst = int(self._off.argmax())
+        if self._off[worst] <= 2:
             return []
-        worst, others = wrong[0], len(wrong) - 1
         found = (
             f"The propensities of '{self.actions[worst]}' do not fit the log: 1 / propensity of its rows adds up to "
             f"{self.calibration[worst]:.2f} times the number of rows where it may be done (standard error "
             f"{self.calibration_error[worst]:.2g}), which should be 1."
         )
-        if others:
-            found += f" Nor do those of {others} other actions; by chance one in twenty would not."
         if not self.fits:
             found += " Give the probability of what was done, or a column for each action, in their order."
         return [found]

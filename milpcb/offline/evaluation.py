@@ -84,9 +84,8 @@ def over_best(
 ) -> IntervalEstimate:
     """Return the gain over the reference, with ends for that over the lottery that is best in truth.
 
-    The gain over the best lottery is the least of those over any one. So the least lower end of ``each`` is too high
-    only if that over the best is. Every upper end is one for the least gain; the least of them must hold ``at_once``
-    (Bonferroni).
+    It is the least of the gains over any one, so the least lower end of ``each`` is too high only if that over the best
+    is. Every upper end is one for the least gain; the least of them must hold ``at_once`` (Bonferroni).
     """
     lower, upper = min(one.lower for one in each.values()), min(one.upper for one in at_once.values())
     return replace(gain, lower=min(gain.lower, lower), upper=max(gain.value, upper))

@@ -105,7 +105,7 @@ class Inference:
         if not self.fits:
             return "Too early to decide: the propensities do not fit the log, so nothing that follows from them holds."
         if not self.enough:
-            return "Too early to decide: the differences rest on a few rare, large outcomes, which are too few."
+            return "Too early to decide: the differences rest on too few rare, large outcomes."
         return f"Too early to decide whether treating people differently gives more than {other}."
 
     def _evidence(self) -> str:

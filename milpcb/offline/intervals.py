@@ -16,10 +16,7 @@ from milpcb.types import Floats, Ints
 
 @dataclass(frozen=True)
 class IntervalEstimate:
-    """An estimate ``value``, its ``standard_error``, and its interval from ``lower`` to ``upper``.
-
-    All are in the unit of the outcome.
-    """
+    """An estimate ``value`` with its ``standard_error``, and its interval from ``lower`` to ``upper``."""
 
     value: float
     standard_error: float

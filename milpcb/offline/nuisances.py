@@ -30,11 +30,6 @@ def stratified_folds(log: Log, cv: int, seed: int) -> Ints:
     if len(first) < cv:
         what = "rows" if log.group is None else "groups"
         raise InputError(f"the log has {len(first)} {what} for {cv} folds; give more {what}, or a smaller cv")
-    if counts.min() < 2:
-        raise InputError(
-            f"action '{log.actions[counts.argmin()]}' is taken only {counts.min()} times; it must be in two folds: "
-            "merge rare actions, such as levels of a dose, or leave their rows out"
-        )
     rng = child(seed, "offline", "folds")
     dealt = np.concatenate([rng.permutation(np.flatnonzero(log.action[first] == k)) for k in range(len(counts))])
     fold = np.empty(len(first), dtype=np.int64)
@@ -43,7 +38,8 @@ def stratified_folds(log: Log, cv: int, seed: int) -> Ints:
     for k, name in enumerate(log.actions):
         if len(np.unique(rows[log.action == k])) < 2:
             raise InputError(
-                f"all rows with action '{name}' are in groups of one fold; give more groups, or another cv"
+                f"action '{name}' must be in two folds, and its {counts[k]} rows are in one: merge rare actions, such "
+                "as levels of a dose, or give more rows or groups"
             )
     return rows
 
@@ -96,8 +92,7 @@ def fits_by_fold(
 ) -> dict[int, Fit]:
     """Return for each fold, of 0..cv - 1 or of those that have rows, the models that were fitted to all others.
 
-    The features of the ``log`` are as models read them. The models use one thread, so that the same log gives the same
-    bytes; ``progress`` is called after each fold.
+    The models use one thread, so that the same log gives the same bytes; ``progress`` is called after each fold.
     """
     from threadpoolctl import threadpool_limits  # scikit-learn brings it
 

@@ -49,10 +49,7 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """After how many ``rows`` (trials,), in order, each of so many simulated trials could end; inf where none did.
-
-    A trial that is looked at once, after n rows, ends with the chance that is the share of the trials with at most n.
-    """
+    """After how many ``rows`` (trials,), in order, simulated trials could end; inf where none did by ``most`` rows."""
 
     rows: Floats
     most: int

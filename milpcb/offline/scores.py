@@ -256,11 +256,11 @@ def _row_weights(sample_weight: Any, log: Log) -> Floats:
     if sample_weight is None:
         return np.ones(n)
     weight = number_array("sample_weight", sample_weight)
-    if weight.shape != (n,) or not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
-        raise InputError(f"sample_weight must be {n} numbers, none negative and not all 0")
-    for name, total in zip(log.actions, np.bincount(log.action, weight, len(log.actions)).tolist(), strict=True):
-        if not total:
-            raise InputError(f"all rows with action '{name}' have a sample_weight of 0; leave them and the action out")
+    if weight.shape != (n,) or not (np.isfinite(weight) & (weight >= 0)).all():
+        raise InputError(f"sample_weight must be {n} numbers, none negative")
+    if not (totals := np.bincount(log.action, weight, len(log.actions))).all():
+        name = log.actions[int(totals.argmin())]
+        raise InputError(f"all rows with action '{name}' have a sample_weight of 0; leave them and the action out")
     return weight
 
 
