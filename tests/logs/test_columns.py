@@ -34,7 +34,6 @@ def read(frame, **options):
         ("extra", list(range(700, 700 + ROWS)), "an identifier"),
         ("extra", [3 * i + i % 2 for i in range(ROWS)], "an identifier"),  # with gaps where rows were dropped
         ("extra", [f"2024-01-{1 + i % 28:02d}" for i in range(ROWS)], "dates"),
-        ("extra", [f"{1 + i % 28}.3.2024" for i in range(ROWS)], "dates"),
         ("extra", [f"2024-01-{1 + i % 28:02d} 10:3{i % 9}:00" for i in range(ROWS)], "dates"),
         ("extra", [dt.date(2024, 1, 1 + i % 28) for i in range(ROWS)], "dates"),
         ("extra", [f"patient no {i} came late again" for i in range(ROWS)], "free text"),

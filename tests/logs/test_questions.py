@@ -104,8 +104,6 @@ def test_usual_restrictions_are_about_what_the_rule_reads(fitted):
     """Its features, one depth and one leaf less; a column whose name is within other words is not read."""
     names = [restriction.name for restriction in usual_restrictions(fitted[1], fitted[0].policy_)]
     assert {"without age", "depth 1"} <= set(names)
-    one = fit(FRAME.with_columns(bought=(FRAME["message"] == "call").cast(int)))
-    assert usual_restrictions(one.problem(ROWS), one.policy_)[0].name == "depth 1"
     right = ((pl.col("age") <= 45) == (pl.col("region") == "north")) == (pl.col("message") == "call")
     four = fit(FRAME.with_columns(bought=right.cast(int)))
     assert "leaves 3" in [each.name for each in usual_restrictions(four.problem(ROWS), four.policy_)]
