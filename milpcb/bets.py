@@ -30,10 +30,7 @@ def price(stake: float, log_size: float, n_stakes: int, confidence: float) -> fl
 
 
 class Floor:
-    """A lower confidence bound on the cumulative cost of one policy, valid at all times simultaneously.
-
-    It is statement 16 for a single policy, or the costs of the rounds in which its action was played.
-    """
+    """A lower confidence bound on the total cost of one policy, valid at all times: statement 16, or costs seen."""
 
     def __init__(self, confidence: float, stakes: Sequence[float] = STAKES) -> None:
         self._bets = [(stake, 1 / loss(stake)) for stake in stakes]

@@ -96,10 +96,7 @@ def least_in_turn(
 
 
 class Blocks:
-    """Ends of blocks, as numbers of rounds.
-
-    Where they are ``planned`` the last of them is that of the run, and else there may be any number of blocks.
-    """
+    """Ends of blocks, as numbers of rounds: of a whole run where they are ``planned``, else of any number of blocks."""
 
     def __init__(self, ends: Sequence[int] = GROWING, *, planned: bool = False) -> None:
         self.ends, self.planned = tuple(ends), planned

@@ -20,10 +20,7 @@ EACH = 6  # numbers of a round
 
 
 class Certificate(NamedTuple):
-    """A number whose mean bounds mean regret (see ``Ledger``), its standard error, and the best policy by estimates.
-
-    The error is NaN and the policy None where none was found in time.
-    """
+    """A number whose mean bounds mean regret, its standard error, and the best policy; NaN and None for none."""
 
     value: float
     error: float
@@ -111,10 +108,7 @@ class Ledger:
         self._squares += cost * cost
 
     def go_on(self, before: Ledger, added: Sequence[int]) -> None:
-        """Take in the sums of a ledger of fewer actions: in its rounds those ``added`` stand for action 0.
-
-        A stake that it did not bet has proved nothing so far.
-        """
+        """Take in the sums of a ledger of fewer actions: in its rounds those ``added`` stand for action 0."""
         before._enter()
         self.cost, self.last, self.rounds = before.cost, before.last, before.rounds
         self.overridden, self.others, self._squares = before.overridden, before.others, before._squares
@@ -181,10 +175,7 @@ class Ledger:
         return self.cost - least
 
     def covered(self, oracle: Minimiser, confidence: float) -> float:
-        """Return what is proved of every policy by the best stake, as a part of its price.
-
-        Above 1, ``confident`` is below what was paid. It grows in proportion to the rounds while costs go on alike.
-        """
+        """Return the part of its price that the best stake proves of every policy; nothing is certain below 1."""
         return max(oracle.minimise(table).lower / paid_for for table, paid_for in self._stakes(oracle, confidence))
 
     def _stakes(self, oracle: Minimiser, confidence: float) -> Iterator[tuple[Floats, float]]:

@@ -105,10 +105,7 @@ def costly_actions(make: Callable[[], list[Any]], rows: Ints, seed: int) -> Iter
 
 
 class MirrorStream(CheckedStream):
-    """Rounds on ``rows`` (T,) of ``contexts``; in each the next action of ``play()`` costs 1.
-
-    All costs are computed when one is first read. The list of actions that cost is all that ``cache`` keeps.
-    """
+    """Rounds on ``rows`` (T,) where the next action of ``play()`` costs 1; ``cache`` keeps them once played."""
 
     def __init__(
         self, contexts: Floats, rows: Ints, n_actions: int, play: Callable[[], Iterator[int]], cache: Cache | None

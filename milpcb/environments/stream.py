@@ -45,10 +45,7 @@ class Steps:
 
 
 class CheckedStream(ABC):
-    """Rounds 0..horizon-1 on rows of ``contexts`` (m, d); ``order`` (T,) are the rows where they are known beforehand.
-
-    ``reveal`` and ``costs`` raise InputError outside the horizon.
-    """
+    """Rounds on rows of ``contexts`` (m, d); ``order`` (T,) are the rows where they are known; InputError outside."""
 
     def __init__(self, contexts: Floats, horizon: int, order: Ints | None = None) -> None:
         self.contexts, self.horizon, self.order = contexts, whole("horizon", horizon, 1), order
@@ -78,10 +75,7 @@ class _Block(NamedTuple):
 
 
 class BernoulliStream(CheckedStream):
-    """A row drawn uniformly from the pool of contexts (m, d) in each round, and K independent Bernoulli costs.
-
-    Chances of 0 and 1 make costs deterministic. ``planted`` are the policies that they favour, for reports.
-    """
+    """A row drawn evenly from the contexts (m, d) in each round, K independent costs; ``planted`` is for reports."""
 
     def __init__(
         self,

@@ -62,10 +62,7 @@ def spread(noise: Noise, least: Callable[[Floats], float], draws: int | None = N
 
 
 class Leaders:
-    """Queries about the totals of a ``table`` with ``noise`` (n_noisy,) added; they raise OracleInexact.
-
-    One profile answers each; with an ``oracle`` a cheapest policy, two where it plays the action that becomes dearer.
-    """
+    """Queries about totals of a ``table`` plus ``noise`` (n_noisy,): profiles, or minimisers of an ``oracle``."""
 
     def __init__(self, table: Table, oracle: ValueOracle | None = None) -> None:
         self.table, self._oracle = table, oracle
@@ -140,10 +137,7 @@ class AdaptiveNoise(SavedPart):
         return self._for_bound.mean * self._last_scale + self._excess
 
     def guarantee(self, horizon: int | None) -> float:
-        """Return the constant of statement 15 of milpcb/theory/README.md; infinite without a horizon.
-
-        Of the spread it takes the mean of both estimates plus four of its standard errors, as the true one is unknown.
-        """
+        """Return the constant of statement 15, the spread taken four standard errors larger; inf with no horizon."""
         if horizon is None:
             return math.inf
         estimate = self._for_rates.mean

@@ -177,10 +177,7 @@ class Learner(Certified, ABC):
         self.note = None
 
     def override(self, action: int) -> None:
-        """End the round that ``act`` began, in which somebody else played ``action``, -1 for none of this round.
-
-        Nothing is learnt of it; ``pay`` takes in its cost. Certificates are over these rounds too.
-        """
+        """End the round that ``act`` began, unlearnt: somebody else played ``action``, -1 for none; see ``pay``."""
         self._override(self._end_round("override"), action)
         self.note = None
 
@@ -235,10 +232,7 @@ class Learner(Certified, ABC):
         self._turn, self.late, self._before = (row, q), True, begun
 
     def go_on(self, before: Self) -> None:
-        """Go on from a learner of the same options and rows, whose actions are the first of this one's.
-
-        In all rounds so far the others stand for action 0. Raises InputError where the algorithm cannot.
-        """
+        """Go on from a learner of fewer actions, in whose rounds the others stand for action 0, or InputError."""
         self._go_on(before)
         self.played, self._aside = before.played, before._aside
         self.ledger.go_on(before.ledger, range(before.n_actions, self.n_actions))
@@ -253,10 +247,7 @@ class Learner(Certified, ABC):
         return {**base, "ledger": self.ledger.state(), **state_of(self, self.kept)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what ``state`` returned on a learner made with the same arguments.
-
-        Raises InputError on anything else; the learner is then as it was before.
-        """
+        """Continue from what ``state`` of a learner made alike returned; on anything else InputError, and no change."""
         name, before = type(self).__name__, self.state()
         if not isinstance(state, Mapping) or state.get("learner") != name:
             raise InputError(f"restore needs what state() of a {name} returned, got {shown(state)}")

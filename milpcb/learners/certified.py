@@ -78,10 +78,7 @@ class Certified:
         return self.ledger.totals(oracle.n_contexts, oracle.n_actions)
 
     def policy(self, oracle: Minimiser | None = None) -> FoundPolicy:
-        """Return the best policy so far: the one of least total estimate that ``certificate()`` compares with.
-
-        Raises InputError where the learner has no oracle and none is handed in, OracleInexact where it finds none.
-        """
+        """Return the policy of least total estimate; raises as ``certificate``, OracleInexact if none is found."""
         best = self.certify(oracle).policy
         if best is None:
             raise OracleInexact("the oracle found no policy in its time; give it more")

@@ -185,10 +185,7 @@ class FixedShare(Weighing):
         return super().policy(oracle) if best is None else best
 
     def guarantee(self, *, changes: int = 0) -> float:
-        """Return the bound on expected regret after T rounds to the best policies in turn (statement 23).
-
-        It is infinite without a horizon, and for optimistic estimates, of which nothing is claimed beforehand.
-        """
+        """Return the bound of statement 23 on mean regret; infinite without a horizon, and for optimistic estimates."""
         if self.horizon is None or self._optimism is not None:
             return np.inf
         if self._log_count == 0:

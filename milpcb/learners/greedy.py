@@ -67,10 +67,7 @@ class LoggedCosts:
 
 
 class GreedyLearner(Learner):
-    """A learner that plays the policy of its last training, and explores; the subclasses choose when.
-
-    Setting: rounds (context, costs) i.i.d., no costs that change. A class of one policy is treated as a class of two.
-    """
+    """A learner for i.i.d. rounds that plays the policy of its last training; subclasses choose when it explores."""
 
     stochastic = True
 

@@ -31,10 +31,7 @@ class Around(Learner):
         return self.inner.oracle_error()
 
     def _made(self, inner: str | Learner, options: Mapping[str, Any] | None, **supplied: Any) -> Learner:
-        """Return a learner for the inside: made by its name with its own ``options``, or as it is handed in.
-
-        Raises InputError where it cannot play there, or has played, and what making it raises.
-        """
+        """Return a learner made by its name with ``options``, or as it is handed in; InputError if it cannot play."""
         if isinstance(inner, Learner):
             name = type(inner).__name__
             if inner.full_information:

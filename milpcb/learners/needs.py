@@ -55,10 +55,7 @@ def proved_action(answer: Answer, oracle: Any, row: int) -> int:
 
 
 def played_on(policy: Policy, contexts: Floats, row: int) -> int:
-    """Return the action of ``policy`` on ``contexts[row]``.
-
-    A policy that labels equal contexts differently, as those of a list may, refuses a context by itself.
-    """
+    """Return the action of ``policy`` on ``contexts[row]``, by all contexts where it refuses one alone."""
     action_on = getattr(policy, "action_on", None)
     if action_on is not None:
         return int(action_on(contexts[row]))

@@ -19,10 +19,7 @@ from milpcb.types import Floats, FoundPolicy, Ints
 
 
 class CurrentRule(NamedTuple):
-    """The rule in force: its ``policy``, and the probability of each other action, ``exploration``.
-
-    ``number`` and ``since``, the first round in force, count from 1.
-    """
+    """The rule in force, since round ``since`` (from 1), and the probability ``exploration`` of each other action."""
 
     policy: FoundPolicy
     number: int

@@ -56,10 +56,7 @@ class RelaxationValue:
 
 @dataclass(frozen=True)
 class Setting:
-    """Arguments of Rel(empty): a relaxation, the oracle of a class, its context model and the horizon T.
-
-    Raises InputError when oracle and contexts do not fit, or when the model does not know the law of the contexts.
-    """
+    """Arguments of Rel(empty); raises InputError where they do not fit, or the law of the contexts is not known."""
 
     relaxation: Relaxation
     oracle: ValueOracle
@@ -99,10 +96,7 @@ class Setting:
             yield total
 
     def sups(self, scales: Floats, rng: np.random.Generator) -> Floats:
-        """Return (G,): one draw of the largest -noise of any policy, in units, at every L of ``scales``, which ascend.
-
-        The noise is centred over the actions afterwards, which takes out much of the variance.
-        """
+        """Return (G,): one draw of the largest -noise of any policy, centred over the actions, in units, at each L."""
         sups: list[float] = []
         last: Any = None
         for noise in self.noise(scales, rng):

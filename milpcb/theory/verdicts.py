@@ -77,16 +77,7 @@ def worst_plan(regrets: Any, likely: Sequence[Any]) -> Any:
 
 
 class Slacks(NamedTuple):
-    """The least slack of each inequality, in units of cost; 0 or more everywhere means that the proof holds.
-
-    ``game`` : in one round, what the noise of one more future round adds to Rel, minus what q* loses against the worst
-        estimate; exploration is left out
-    ``first`` : condition (1) of admissibility (paper, section 2.1): Rel before a round, minus the largest expectation,
-        over the costs of that round, of the cost paid plus Rel after it
-    ``second`` : condition (2): the expectation of Rel after the last round plus the least total cost of any policy
-    ``bias`` : minus the largest difference between the expectation of an estimate and the cost that it estimates
-    ``regret`` : Rel before the first round, minus the largest expected regret of any oblivious costs of 0 and 1
-    """
+    """Least slacks by the columns of ``milpcb verify``, in units of cost: 0 or more where the proof holds."""
 
     game: Fraction
     first: Fraction
