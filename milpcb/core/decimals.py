@@ -49,17 +49,12 @@ def snapped(table: Floats, cuts: Mapping[int, Sequence[float] | None]) -> Floats
     found = table
     for column, points in cuts.items():
         for cut in points or ():
-            single = rounded_to_32_bits(cut)
+            with np.errstate(over="ignore"):
+                single = float(np.float32(cut))  # of 0.1 it is 0.10000000149
             if single != cut and (there := table[:, column] == single).any():
                 found = table.copy() if found is table else found
                 found[there, column] = cut
     return found
-
-
-def rounded_to_32_bits(number: float) -> float:
-    """Return a number as 32 bits hold it: 0.1 as 0.10000000149, which is above 0.1."""
-    with np.errstate(over="ignore"):
-        return float(np.float32(number))
 
 
 def in_32_bits(what: str, number: float, cut: float) -> str:
