@@ -195,7 +195,7 @@ def side_constraints() -> Iterator[Case]:
     right: dict[str, dict[str, Any]] = {
         "share_at_most": {"action": 1, "share": 0.5},
         "parity": {"action": 1, "group": [0, 1, 0, 1], "delta": 0.1},
-        "mean_at_most": {"amounts": {0: 1.0, 1: np.ones(4)}, "bound": 1.0},
+        "mean_at_most": {"amounts": {0: 1.0, 1: 2.0}, "bound": 1.0},
         "never": {"action": 1, "rows": [0, 1]},
         "always": {"action": 1, "rows": [0, 1]},
     }
@@ -216,6 +216,7 @@ def side_constraints() -> Iterator[Case]:
     }
     for name, given in right.items():
         made = partial(_kept, getattr(constraints, name))
+        made(**given)
         yield from calls(name, made, given, **{argument: values[argument] for argument in given})
     of_label = {"weights": TABLE | wrong(turned=np.ones((K, 4))), "upper": but(REAL, "negative")}
     yield from calls(

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from milpcb.constraints import mean_at_most, share_at_most
+from milpcb.constraints import LabelConstraint, share_at_most
 from milpcb.errors import InfeasibleError
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.offline import NoWorseThan, Scores, no_worse_for_each, no_worse_than, read_log, scores
@@ -64,7 +64,7 @@ class Limit:
     def best(self) -> float:
         """Return the greatest gain of a policy that keeps the limit in truth."""
         nothing, size = np.zeros(len(EVERYONE)), len(EVERYONE)
-        rule = mean_at_most({1: self.harm(EVERYONE)}, self.margin)
+        rule = LabelConstraint(np.column_stack([nothing, self.harm(EVERYONE)]), self.margin * size)
         oracle = open_oracle(DecisionTrees(2, depth=2), EVERYONE, kind="search", constraints=[rule])
         return -oracle.value(np.column_stack([nothing, -_gain(EVERYONE) / size]))
 

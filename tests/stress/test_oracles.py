@@ -82,7 +82,7 @@ class Case:
 NAMED: list[Callable[[Ints, int, np.random.Generator], Any]] = [
     lambda labels, action, _rng: share_at_most(action, float(np.mean(labels == action))),
     lambda labels, action, rng: _alike(labels, action, rng.permutation(np.arange(len(labels)) % 2)),
-    lambda labels, _action, rng: _mean(labels, rng.normal(size=(len(labels), 3))),
+    lambda labels, _action, rng: _mean(labels, rng.normal(size=labels.max() + 1)),
     lambda labels, _action, _rng: always(int(labels[0]), rows=[0]),
     lambda labels, action, _rng: never(action, rows=np.flatnonzero(labels != action)[:1].tolist() or [0]),
 ]
@@ -94,8 +94,7 @@ def _alike(labels: Ints, action: int, groups: Ints) -> Any:
 
 
 def _mean(labels: Ints, amounts: Floats) -> Any:
-    by_action = dict(enumerate(amounts[:, : labels.max() + 1].T))
-    return mean_at_most(by_action, float(amounts[np.arange(len(labels)), labels].mean()))
+    return mean_at_most(dict(enumerate(amounts.tolist())), float(amounts[labels].mean()))
 
 
 LABELS = [*CLASSES, *["trees within limits"] * 3]  # each limit, and pairs of them, by each route
