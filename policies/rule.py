@@ -67,7 +67,7 @@ class Rule(ABC):
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the rule as a rooted networkx graph: nodes and edges have a ``label``, leaves ``action`` and ``part``.
 
-        ``leaves``, as ``leaves()`` returns them, adds share and mean cost to the labels of the leaf nodes.
+        ``leaves`` adds share and mean cost to the labels of the leaf nodes.
         """
 
     def predict(self, contexts: Any) -> Ints:
@@ -90,8 +90,7 @@ class Rule(ABC):
     def leaves(self, contexts: Any, costs: Any = None, counts: Any = None) -> list[LeafSummary]:
         """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None.
 
-        ``counts`` (n,) is how often each context occurred, None for once. Raises InputError on tables that do not go
-        together.
+        ``counts`` (n,) is how often each context occurred, None for once.
         """
         array = self._table(contexts)
         part, often = self._leaf(array), _often(counts, len(array))
@@ -117,10 +116,8 @@ class Rule(ABC):
     def to_sql(self, actions: Sequence[Value] | None = None) -> str:
         """Return a CASE expression whose value is the action of a row: its name, or its number where it has none.
 
-        It is plain SQL: columns are named and quoted as in the tables that the rule reads, NULL is a missing value.
-        Where a value is missing that never was, NaN or infinite, it is NULL; numbers must be stored as numbers, and
-        strings as strings. ``actions`` are other values to return, one for each action. Raises InputError where the
-        rule has no ``decision``.
+        NULL is a missing value; the action is NULL where a value is missing that never was, NaN or infinite. Numbers
+        must be stored as numbers, and strings as strings. ``actions`` are other values to return, one for each action.
         """
         return sql_expression(self._written(), self.names, self._values(actions))
 
@@ -132,16 +129,14 @@ class Rule(ABC):
     def to_python(self, actions: Sequence[Value] | None = None, name: str = "decide") -> str:
         """Return the source of a function ``name(row)`` that needs no import, see ``to_sql``.
 
-        ``row`` maps names of columns to values, None, NaN and NA being missing; where ``predict`` raises on a value,
-        the function raises ValueError.
+        ``row`` maps names of columns to values; where ``predict`` raises on one, the function raises ValueError.
         """
         return python_source(self._written(), self.names, self._values(actions), name)
 
     def parts(self) -> list[dict[str, Any]]:
         """Return each part as plain data, ``{"when": [conditions that all hold], "action": number}``, in their order.
 
-        See policies.exports.decisions.parts_of for the conditions. Raises InputError where the rule has no
-        ``decision``, and where a part has several descriptions.
+        See policies.exports.decisions.parts_of for the conditions. Raises InputError where a part has several.
         """
         found = [{"when": when, "action": action} for when, action in parts_of(self._written(), self.names)]
         if tuple(part["action"] for part in found) != self.leaf_actions:
@@ -294,14 +289,9 @@ def _is_written(value: Any) -> bool:
 
 
 def from_json(text: str) -> Any:
-    """Return the policy that ``to_json`` wrote, or that of an answer of ``milpcb solve --out answer.json``.
+    """Return the policy that ``to_json`` wrote, or that of an answer of ``milpcb solve --out``; raises InputError.
 
     Only classes registered under kind "policy" are ever loaded.
-
-    Parameters
-    ----------
-    text : what ``policy.to_json()`` returned, or the content of such an answer; InputError on any other string
-
     """
     try:
         document = gate.read_json(text)

@@ -27,9 +27,8 @@ MOST_SCALED = 1e200  # rate times costs: at such rates all weight is on the leas
 class Oracle(ABC):
     """Answers "what is the least total cost of any policy?" on fixed contexts (paper, equation (1)).
 
-    ``calls`` counts the queries (a profile is one query) and ``seconds`` the time spent on them.
-    ``log_size`` is the natural log of the number of policies, as the class states it; ``capabilities`` names the
-    queries that this kind answers (see milpcb.learners.needs).
+    ``calls`` counts the queries (a profile is one query) and ``seconds`` the time spent on them; ``capabilities`` names
+    the queries that this kind answers.
     """
 
     capabilities: frozenset[str] = frozenset({"value", "minimise", "profile"})
@@ -94,8 +93,7 @@ class Oracle(ABC):
     def rows(self, contexts: Any) -> Ints:
         """Return the row (n,) of each of ``contexts`` (n, d): the first that all policies label as they label it.
 
-        Where the class does not know which contexts these are, the first that is equal to it. Raises InputError for
-        others.
+        Raises InputError for contexts that are not known.
         """
         known, first = self._known
         return np.asarray(first[known.find(contexts)])
@@ -124,10 +122,7 @@ class Oracle(ABC):
 
     @property
     def log_union(self) -> float:
-        """Natural log of the number of policies that a statement about all of them is about.
-
-        It is ``log_size``, unless contexts or constraints were not known before the first round.
-        """
+        """``log_size``, unless contexts or constraints were not known before the first round."""
         union = self._opened_class.log_union
         return self.log_size if union is None else union
 
@@ -147,10 +142,9 @@ class Oracle(ABC):
         return np.asarray(self.ask("profile", self._checked(costs), self._group_of(row)))
 
     def near_best(self, costs: Any, slack: float) -> NearBest:
-        """Return all policies whose total cost is at most the least plus ``slack``, which is in the unit of the costs.
+        """Return all policies whose total cost is at most the least plus ``slack``, found lazily.
 
-        What is asked of them is found lazily. With slack 0 they are the best ones. Raises InputError on a wrong slack
-        or wrong costs, and OracleInexact where the solver could not prove the least total cost.
+        Raises InputError on a wrong slack or wrong costs, OracleInexact where the solver could not prove the least one.
         """
         within = real("slack", slack, "finite and not negative", lambda number: number >= 0)
         table = self.read_costs(costs).copy()  # answers come later, the costs may change
@@ -170,10 +164,7 @@ class Oracle(ABC):
         return self._grouping.group
 
     def action_weights(self, costs: Any, row: int, rate: float) -> Floats:
-        """Return (K,): the Exp4 distribution at ``row``, proportional to the summed exp(-rate * total cost) by action.
-
-        Kinds "search" and "enumeration" have it; the others raise InputError.
-        """
+        """Return (K,): the Exp4 distribution at ``row``, the normalised sums of exp(-rate * total cost) by action."""
         grouped = self._checked(costs)
         if type(rate) is not float or not 0.0 <= rate < np.inf:
             rate = real("rate", rate, "finite and not negative", lambda number: number >= 0)
@@ -184,8 +175,7 @@ class Oracle(ABC):
     def table(self, noise: str | None = "contexts") -> Table:
         """Return an empty table of total costs kept from round to round, with ``noise`` on "contexts" or "columns".
 
-        Columns are leaf totals; raises InputError where the search has none. Without noise, ``None``, it is the table
-        whose queries are cheapest. Every kind keeps costs by context.
+        Columns are leaf totals; raises InputError where the search has none. Without noise it is the quickest table.
         """
         if noise is None:
             return self._noiseless_table()

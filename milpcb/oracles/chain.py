@@ -1,7 +1,6 @@
 """The chain of a search: the steps from a table of costs to an answer, as data, and classes under side constraints.
 
-``steps`` has all of them with their conditions: those that it yields for a class and its side constraints are what an
-oracle of kind "search" asks, in this order, and what ``Oracle.explain`` prints.
+``steps`` yields those that an oracle of kind "search" asks, in this order, and that ``Oracle.explain`` prints.
 
 A constraint and its negative are one two-sided constraint, lower <= sum_j weights[j, pi(x_j)] <= upper. If an action at
 one context breaks it, whatever is played elsewhere, no policy may play that action there: it is forbidden, by a
@@ -98,8 +97,7 @@ class _Avoiding(Recursion[Place]):
     def _priced(self, totals: Floats) -> tuple[Floats, float]:
         """Return totals with the penalties, and a bound that only totals with a penalty are above.
 
-        A penalty is twice the range of all totals, or their size where they differ by little more than rounding: in the
-        unit of the costs, and whole where these are.
+        A penalty is twice the range of all totals, or their size where they differ by little more than rounding.
         """
         if self._forbidden is None:
             return totals, np.inf
@@ -170,10 +168,8 @@ class Chain(_Avoiding[int], Search):
 class OpenedUnder(Opened):
     """The policies of an opened class that keep all ``sides``, for a search; where none does, profiles are infinite.
 
-    ``log_size`` is at most that of the class, and at most that of the derivations left. Raises InputError where the
-    class has no recursion under what is left of the constraints.
-
     No policy may play the cells of ``forbidden`` (g, K), None for none; ``rows`` are left of the constraints besides.
+    ``log_size`` is at most that of the class, and of the derivations left.
     """
 
     def __init__(self, opened: Opened, sides: Sequence[SideConstraint], time_limit: float | None = None) -> None:
@@ -276,10 +272,7 @@ def _free_optimum(under: OpenedUnder) -> Ask:
 
 
 class SearchStep(NamedTuple):
-    """A step from a table of costs to an answer: ``Oracle.explain`` prints its name and ``why`` it is taken.
-
-    ``ask`` makes what is asked, None for nothing. That leaves a query to the next step by raising SearchTooLargeError.
-    """
+    """A step: its name, ``why`` it is taken, and the maker of what is asked; SearchTooLargeError leads to the next."""
 
     name: str
     why: str

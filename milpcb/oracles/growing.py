@@ -43,9 +43,8 @@ class OpenedTerms(Opened):
 class GrowingOracle(ValueOracle):
     """Asks like an Oracle of kind "search"; ``rows`` and ``extend`` add contexts.
 
-    A context that falls between the same cut points as an earlier one is that one and costs nothing. The class is never
-    opened on the contexts: answers come from its recursion over all cut points, and ``table()`` keeps the totals, so
-    that a round costs the same however many contexts have arrived.
+    Answers come from the recursion of the class over all cut points: a context that falls between the same ones as an
+    earlier one is that one.
 
     Parameters
     ----------
@@ -145,8 +144,8 @@ class GrowingOracle(ValueOracle):
     def hold(self, constraints: Sequence[LabelConstraint]) -> None:
         """Answer from now on for the policies that keep ``constraints``, of weights (n_contexts, K).
 
-        A context that comes later weighs nothing in them. Totals that are kept stay as they are. Raises InfeasibleError
-        where no policy keeps them, and InputError where the class has no search under them; nothing is changed then.
+        A context that comes later weighs nothing in them. Raises InfeasibleError where no policy keeps them, and
+        InputError where the class has no search under them; nothing is changed then.
         """
         if not self._constrained:
             raise InputError("this oracle holds no side constraints: make it with constrained=True")
@@ -176,10 +175,7 @@ class GrowingOracle(ValueOracle):
         return self._oracle().action_weights(costs, row, rate)
 
     def table(self, noise: str | None = "columns") -> Table:
-        """Return an empty table of leaf totals, to which contexts may be added while it is kept.
-
-        Raises InputError for noise on contexts.
-        """
+        """Return an empty table of leaf totals; raises InputError for noise on contexts."""
         if noise is not None and choice("noise", noise, ("contexts", "columns")) == "contexts":
             raise InputError(
                 'a table with noise_on = "contexts" needs all contexts beforehand; open the oracle on all of them, or '

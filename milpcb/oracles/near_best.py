@@ -1,7 +1,4 @@
-"""All policies whose total cost is within a slack of the least: how many, which, and what they agree on.
-
-Here too is how an oracle was opened, and how it is opened again on policies that may not read some columns.
-"""
+"""All policies whose total cost is within a slack of the least: how many, which, and what they agree on."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
@@ -26,10 +23,7 @@ Cell = tuple[int, int]  # a context and the action there
 
 
 def without_columns(policies: PolicyClass, contexts: Floats, columns: Collection[int]) -> tuple[PolicyClass, Floats]:
-    """Return the class on contexts (m, d) where no policy distinguishes rows by ``columns``, and these contexts.
-
-    Raises InputError for a class whose policies do not read columns.
-    """
+    """Return the class on contexts (m, d) where no policy distinguishes rows by ``columns``, and these contexts."""
     if not policies.reads_columns:
         raise InputError(f"policies of a list have no columns to leave out: {shown(policies)}")
     settings: Any = policies
@@ -43,10 +37,7 @@ def without_columns(policies: PolicyClass, contexts: Floats, columns: Collection
 
 @dataclass(frozen=True, eq=False)
 class Opening:
-    """How an oracle was opened: a class, ``opened`` on contexts (m, d), by ``again``, a function of the two.
-
-    ``policies`` is None where the settings of the class are not known; ``table`` is what was handed in as contexts.
-    """
+    """How an oracle was opened: ``policies``, None if unknown, on a ``table``, the contexts (m, d), by ``again``."""
 
     policies: PolicyClass | None
     opened: Opened
@@ -60,10 +51,7 @@ class Opening:
         return list(names) or [f"x{i}" for i in range(self.contexts.shape[1])]
 
     def without(self, columns: Collection[int]) -> ValueOracle:
-        """Return the oracle of the policies that do not read ``columns``.
-
-        Raises InfeasibleError where none of them keeps the side constraints, InputError where policies read no columns.
-        """
+        """Return the oracle of the policies that do not read ``columns``; raises InfeasibleError, InputError."""
         if self.policies is None:
             raise InputError("the oracle does not know its class by its settings: open it on the class itself")
         explicit = "fixed" in self.opened.capabilities and self.policies.reads_columns
@@ -74,8 +62,8 @@ class Opening:
 class ByProfiles:
     """The policies of total cost at most ``bound``, found as somebody iterates over them, and kept for the next one.
 
-    It ends where there are no more, and is ``finished`` then, or where the budget of queries is used up. Policies that
-    are left out cost the ``price`` more, beyond the bound; all of them play alike but at the ``contested`` rows.
+    It is ``finished`` where there are no more; a budget of queries may end it before. Policies that are left out cost
+    the ``price`` more; all of them play alike but at the ``contested`` rows.
     """
 
     def __init__(self, oracle: Any, costs: Floats, bound: float, price: float, contested: tuple[int, ...]) -> None:
@@ -136,8 +124,8 @@ MOST_COMPARED = 1_000  # policies whose labels are compared with each other
 class NearBest:
     """The policies of a class whose total cost is at most ``value``, the least one, plus ``slack``.
 
-    Every answer is found when it is first asked for, and kept. Policies that label all contexts alike are one. For
-    costs that are not whole, totals that differ by less than 1e-9 of their range are equal (see Answer).
+    Policies that label all contexts alike are one. For costs that are not whole, totals that differ by less than 1e-9
+    of their range are equal (see Answer).
     """
 
     def __init__(self, oracle: Any, table: Floats, costs: Floats, slack: float) -> None:
@@ -159,10 +147,7 @@ class NearBest:
         return self.played(np.arange(len(self._oracle.group)))
 
     def played(self, rows: Ints) -> Bools:
-        """Return (n, K): which actions they play on some of the contexts, given by their ``rows`` (n,).
-
-        One profile for each distinct context, unless the class lists fewer policies than that.
-        """
+        """Return (n, K): which actions they play on some of the contexts, given by their ``rows`` (n,)."""
         asked_rows = whole_array("rows", rows)
         if asked_rows.ndim != 1 or not np.isin(asked_rows, np.arange(len(self._oracle.group))).all():
             raise InputError(f"rows must be a list of numbers of contexts, 0..{len(self._oracle.group) - 1}")

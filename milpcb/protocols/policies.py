@@ -36,27 +36,21 @@ class Cuts:
 
 
 class Separator(Protocol):
-    """Finds rows of a polytope that has too many to list. Every policy keeps them, whatever the objective is.
-
-    A solver is run on the rows found so far; its solution goes in, rows that it breaks come out and are added, and so
-    on until none comes out (see milpcb.solvers.lazy).
-    """
+    """Finds rows of a polytope that has too many to list, which every policy keeps; see milpcb.solvers.lazy."""
 
     def cuts(self, x: Floats, objective: Floats) -> Cuts:
         """Return rows that the solver's solution ``x`` (n_columns,) breaks, (0, n_columns) of them where none is found.
 
-        ``point`` of the result is the point of any policy, preferably of low ``objective`` (n_columns,): an upper bound
-        for the solver. If all entries of ``x`` are whole and ``x`` is no policy's point, there must be a row, so that
-        the loop above ends at a policy. If some are fractions, there need not be: the solver then branches.
+        ``point`` is that of any policy, preferably of low ``objective`` (n_columns,): an upper bound. If all entries of
+        ``x`` are whole and ``x`` is no policy's point, there must be a row; if some are fractions, the solver branches.
         """
         ...
 
 
 class Encoding(ABC):
-    """A policy class on fixed contexts as a program: a polytope that never changes, and the cost map into objectives.
+    """A policy class on fixed contexts: the polytope ``program``, and the cost map from costs (g, K) into objectives.
 
-    ``program`` is the polytope. A ``separator`` finds the rows that ``program`` leaves out because they are too many.
-    Costs are (g, K), a row for each distinct context of the Opened that made the encoding.
+    A ``separator`` finds the rows that ``program`` leaves out because they are too many.
     """
 
     program: Program
@@ -64,7 +58,7 @@ class Encoding(ABC):
 
     @abstractmethod
     def objective(self, costs: Floats) -> Objective:
-        """Return the objective whose minimum over the polytope is the least total cost; ``costs`` is (g, K).
+        """Return the objective whose minimum over the polytope is the least total cost.
 
         In a *constrained* encoding the map is linear in ``costs`` and exact at every point of the polytope, so
         ``objective(weights) <= b`` is the side constraint ``sum_j weights[j, pi(x_j)] <= b``.
@@ -76,7 +70,7 @@ class Encoding(ABC):
 
 
 class Opened:
-    """A policy class on fixed contexts: its geometry, computed once, from which programs and searches are made.
+    """A policy class on fixed contexts: its geometry, from which programs and searches are made.
 
     Attributes
     ----------
@@ -172,9 +166,7 @@ class Opened:
 _ASKED_FOR = {
     "program": "program; use oracle kind 'search'",
     "search": "search of its own; use oracle kind 'milp'",
-    "action_weights": (
-        "action weights: its policies do not factorise; use an oracle that lists them, kind 'enumeration'"
-    ),
+    "action_weights": "action weights: its policies do not factorise; use oracle kind 'enumeration', which lists them",
     "policies": "list of its policies; use oracle kind 'milp' or 'search'",
     "draw": "random policies",
     "totals": "recursion over totals that can be kept: give all contexts beforehand, and put noise on contexts",
@@ -223,10 +215,7 @@ def check_n_actions(policies: PolicyClass) -> None:
 
 
 def open_class(policies: PolicyClass, contexts: Any) -> Opened:
-    """Return ``policies.on(contexts)``, with the name of its class.
-
-    Raises InputError where a class of somebody else's has no n_actions, or returns anything but an Opened.
-    """
+    """Return ``policies.on(contexts)``, with the name of its class; raises InputError unless it is an Opened."""
     check_n_actions(policies)
     name = type(policies).__name__
     opened = policies.on(contexts)

@@ -1,9 +1,8 @@
 """The interface of a class's own exact recursion, over costs of contexts (Search) or over leaf totals (Terms).
 
-A policy's total cost is a sum of *leaf totals*, or terms: the costs that its class's own recursion adds up, such as
-those of the leaves (path, action) of a tree or of the bins of a threshold rule. The costs of contexts are such totals
-too, with a term for each pair of a context and an action. So both are one recursion, and where a class has leaf totals,
-its search adds costs up to these, by a linear map, and asks there (TermSearch).
+A policy's total cost is a sum of *leaf totals*, or terms, such as those of the leaves (path, action) of a tree or of
+the bins of a threshold rule. The costs of contexts are such totals too, with a term for each context and action. Where
+a class has leaf totals, its search adds costs up to these, by a linear map, and asks there (TermSearch).
 """
 
 from __future__ import annotations
@@ -74,8 +73,7 @@ class Recursion(ABC, Generic[Place]):
     def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
         """Return (K,): log of the sum of exp(-rate * total) over the derivations that play a at ``place``.
 
-        The semiring is (log-sum-exp, +). A policy that can be written in several ways counts as often; at rate 0
-        this is the logarithm of a count. Asked only where the Opened has the capability "action_weights".
+        The semiring is (log-sum-exp, +). A policy that can be written in several ways counts as often.
         """
         del totals, place, rate
         raise not_given(self, "action_weights")
@@ -83,19 +81,14 @@ class Recursion(ABC, Generic[Place]):
     def under(self, rows: Sequence[SideConstraint]) -> Any:
         """Return the recursion over the policies alone that keep ``rows``, on the same totals.
 
-        Where none keeps them, values and profiles are infinite and minimise raises InfeasibleError. Asked only where
-        the Opened has the capability "constraints".
+        Where none keeps them, values and profiles are infinite and minimise raises InfeasibleError.
         """
         del rows
         raise not_given(self, "constraints")
 
 
 class Search(Recursion[int]):
-    """A policy class's own exact search on fixed contexts.
-
-    Totals are the costs (g, K), a row for each distinct context of the Opened that made the search; a place is the
-    number of such a row. Of a class with terms, these are asked under side constraints, and not the search.
-    """
+    """A policy class's own exact search: totals are costs (g, K) by distinct context, a place is the number of one."""
 
     def answer(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
         """Return bounds on the least total cost, a policy that attains the upper one, and why the search stopped."""
@@ -104,11 +97,10 @@ class Search(Recursion[int]):
 
 
 class Terms(Recursion[Ints]):
-    """The terms of a policy class with fixed cut points, and its recursion over their totals.
+    """The terms of a policy class with fixed cut points, and its recursion over their totals (n_terms,).
 
-    Totals are (n_terms,), and may hold noise. A *place* is all that the recursion needs to know of a context: the terms
-    (S, K) that a cost of each action there is added to, always S different ones, so that the total of a policy's terms
-    is its total cost.
+    A *place* is the terms (S, K) that a cost of each action at a context is added to, always S different ones, so that
+    the total of a policy's terms is its total cost.
     """
 
     n_actions: int

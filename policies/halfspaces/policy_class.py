@@ -55,8 +55,7 @@ class HalfspaceEncoding(Encoding):
     Cost map
         y_j costs costs[j, 1] - costs[j, 0], action 0 everywhere is the offset; linear, with side constraints too.
 
-    Where features are few, so are labelings: LabelingEncoding has a column for each (separator.py). Rows are better
-    with few contexts, and they serve side constraints.
+    Where features are few, so are labelings: LabelingEncoding has a column for each. Rows serve side constraints too.
     """
 
     def __init__(self, contexts: Floats, names: Names) -> None:
@@ -85,8 +84,7 @@ MOST_COLUMNS = 100_000
 class Halfspaces(NamedClass):
     """Linear rules with real weights: action 1 where the weighted sum of the features reaches a cut, else action 0.
 
-    Whichever solver the oracle is opened with, it solves the main program; the small linear programs that find its
-    rows, and the weights of the rule that is returned, are always solved by HiGHS.
+    The small linear programs that find rows of the program, and weights of a rule, are always solved by HiGHS.
 
     Parameters
     ----------
@@ -113,9 +111,8 @@ class Halfspaces(NamedClass):
 class OpenedHalfspaces(Opened):
     """Halfspaces on fixed contexts.
 
-    ``log_size`` is the log of 2 sum_{k <= d} C(g-1, k), d the number of columns that are not constant, or of 2^g where
-    that is less: at least the number of labelings, which points in general position attain (Cover, IEEE Trans.
-    Electron. Comput. 1965).
+    ``log_size`` is the log of 2 sum_{k <= d} C(g-1, k), d the number of columns that are not constant, or of 2^g: at
+    least the number of labelings, attained in general position (Cover, IEEE Trans. Electron. Comput. 1965).
     """
 
     n_actions = 2

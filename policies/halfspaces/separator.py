@@ -24,9 +24,8 @@ from policies.scores import ScoreRule, weighted_sum
 class HalfspaceRule(ScoreRule):
     """Play action 1 where ``weights`` times the features add up to at least ``cut``, else action 0.
 
-    The printed numbers are those that ``predict`` computes with. On contexts that the rule was made for no rounding
-    decides; elsewhere a score within rounding of the cut, about 1e-15 of the largest term, may fall on the other side
-    of it.
+    On contexts that the rule was made for no rounding decides; elsewhere a score within rounding of the cut, about
+    1e-15 of the largest term, may fall on the other side of it.
     """
 
     weights: tuple[float, ...]
@@ -86,8 +85,7 @@ _OFF = 0.4
 def rule_of(contexts: Floats, labels: Bools, names: Names) -> HalfspaceRule:
     """Return a rule that gives these labels (g,) to the ``contexts`` (g, d), by real numbers and by float64 alike.
 
-    It has the fewest digits with at least half the widest margin, and a distance of every score from the cut that is
-    beyond all rounding: of scores, and of numbers that are printed as decimals and read back.
+    It has the fewest digits with at least half the widest margin, every score beyond rounding from the cut.
     """
     if labels.all() or not labels.any():
         return HalfspaceRule((0.0,) * contexts.shape[1], 0.0 if labels.all() else 1.0, names)
@@ -153,14 +151,12 @@ class Dichotomies(NamedTuple):
 
 
 def dichotomies(points: Floats) -> Dichotomies:
-    """Return how halfspaces label ``points`` (g, d), different ones.
-
-    All labelings of a few points by halfspaces, from the hyperplanes that they span.
+    """Return how halfspaces label ``points`` (g, d), different ones, from the hyperplanes that they span.
 
     A halfspace can be moved, without a change of labels, until its boundary holds as many affinely independent points
     as there are dimensions; those on the boundary are labelled by a halfspace of one dimension less. Conversely, a
-    boundary turns a little to label the points on it as any of these do. In general position there are 2^d ways, at
-    each of the C(g, d) hyperplanes; the others are gone through once each, by recursion.
+    boundary turns a little to label the points on it as any of these do: in general position in 2^d ways, at each of
+    the C(g, d) hyperplanes; the others are gone through by recursion.
     """
     centred = points - points.mean(axis=0)
     _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
@@ -225,10 +221,7 @@ _CERTAIN = 100 * MARGIN
 
 
 class LabelSeparator(Separator):
-    """Which labels halfspaces give to contexts (g, d): sets that none labels so, and good labelings near a point.
-
-    In a *set*, j stands for context j with label 1 and g + j for context j with label 0.
-    """
+    """Which labels halfspaces give to contexts (g, d): in a *set* that none labels so, g + j is j with label 0."""
 
     def __init__(self, contexts: Floats) -> None:
         self._n = len(contexts)

@@ -120,10 +120,9 @@ def bases_of(scores: Floats, labels: Ints) -> Ints:
 
 
 # The weights that make all that larger ones make of 0, 1, ... columns of two values, of three for three actions alone.
-# Of up to two columns weights of 1 make every labeling but those that are alike on either diagonal and differ between
-# them: all scores have the same sum on both, so no weights at all make these. Of three columns and three actions
-# weights of 2 make 2 937 labelings, which are all: for each of the other 3 624 the inequalities that real weights and
-# bases would have to fulfil have no solution (scipy's linprog).
+# Of two columns, weights of 1 make every labeling but those that are alike on either diagonal and differ between them,
+# which no weights make. Of three columns and three actions weights of 2 make 2 937 labelings: for each of the other
+# 3 624 real weights and bases have no solution (scipy's linprog).
 _ALL_MADE_BY = (0, 1, 1, 2)
 _NEVER = 10**6  # below every score by more than scores differ: an action that is not played
 

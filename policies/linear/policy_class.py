@@ -208,9 +208,8 @@ def _places(scores: Floats) -> list[int]:
 class OpenedEach(OpenedLinear):
     """Rules with a score for each action.
 
-    ``log_size`` is the log of an upper bound on the number of labelings, the least of three. With g distinct contexts:
-    the weights, those alike but for a shift once, times the placements of K - 1 bases, (K - 1)! (g + 1) ...
-    ((K - 1) g + 1); K^g; and where support tables can be used, their rows.
+    ``log_size`` is as above, with one other bound: the weights, those alike but for a shift once, times the placements
+    of K - 1 bases, (K - 1)! (g + 1) ... ((K - 1) g + 1).
     """
 
     _by_rows = EachEncoding
@@ -272,8 +271,8 @@ class LinearRules(NamedClass):
     feature_names, action_names : used in printed rules
     scores : "one" score with a cut between each action and the next; or, for actions without an order, "each" has a
         score of its own, with weights on the same at most max_features features and any base: the highest score plays,
-        of equal ones that of the lowest number. The exact search is by support tables alone: for three actions up to
-        three features of 0 and 1, for four actions two. What is larger is refused, and is for oracle kind "milp"
+        of equal ones that of the lowest number. Its search takes three features of 0 and 1 for three actions, two for
+        four; what is larger is for oracle kind "milp"
 
     """
 

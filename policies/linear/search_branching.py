@@ -4,14 +4,12 @@ Weights are fixed one column at a time, first those whose values go most with th
 At a node, all contexts that have the same values in the columns still free, a pattern r, will get the same shift of
 their scores, at most R_r up or down. With f_r(c) the sum of g_j over the contexts of r with a score so far >= c,
     min over cuts t of sum_r min_{|delta| <= R_r} f_r(t - delta)
-is a lower bound, and it is the least total cost when no column is free: no tolerance decides.
+is a lower bound, and it is the least total cost when no column is free: no tolerance decides. The first incumbent is
+the better constant.
 
 In the compiled part, *level* k has k of the weights fixed. Its *patterns* are the combinations of values that contexts
-have in the columns still free. Arrays over patterns hold those of all levels one after the other: level k has those
-from ``first[k]`` to ``first[k + 1]``. ``tables`` holds f for the level that is being searched and those above it:
-``room[k]`` is where the rows of level k begin, each ``width[k]`` long.
-
-The first incumbent is the better constant.
+have in the columns still free: those from ``first[k]`` to ``first[k + 1]`` in arrays over patterns. ``tables`` holds f
+for the level at hand and those above it: ``room[k]`` is where the rows of level k begin, each ``width[k]`` long.
 """
 
 from typing import Any, NamedTuple
@@ -148,12 +146,11 @@ def branch(
     limit: int,
     levels: _Levels,
 ) -> None:
-    """Fill ``weights`` (n,) with those of a rule whose gains total ``best`` less more than ``slack``, if there is one.
+    """Fill ``weights`` (n,) with those of a rule of least total, if it is below ``best`` by more than ``slack``.
 
-    It is a rule of least total. The ``gains`` are those of the patterns of level 0. In
-    ``levels`` a pattern p of a level has ``value[p]`` in the next column, between its ``lowest`` and
-    ``highest``, and is ``above[p]`` among the patterns of the next level. The columns still free move its scores by at
-    most ``reach[left, p]`` when the features with a weight may still be ``left``.
+    The ``gains`` are those of the patterns of level 0. A pattern p of a level has ``value[p]`` in the next column,
+    between its ``lowest`` and ``highest``, and is ``above[p]`` among the patterns of the next level. The columns still
+    free move its scores by at most ``reach[left, p]`` when the features with a weight may still be ``left``.
     """
     _, lowest, highest, first, value, above, reach, room, width, tables = levels
     n = len(bounds)

@@ -1,8 +1,8 @@
 """The labelings of a support table as the paths of a graph.
 
-A path has one label for each of P patterns, in their order; the term of label a at pattern p is p * K + a. Supports
-that share a table are instances of its graph, which differ in their costs alone. What is left of a walk is bounded by
-any labels of the patterns to come. The costs are made of nested sums, which are compiled here.
+A path has one label for each of P patterns; the term of label a at pattern p is p * K + a. Supports that share a table
+are instances of its graph, which differ in their costs alone. What is left of a walk is bounded by any labels of the
+patterns to come. The costs are made of nested sums, which are compiled here.
 """
 
 from typing import NamedTuple
@@ -98,10 +98,9 @@ def walk_each(
 ) -> int:
     """Walk through instance after instance; return how many have been gone through.
 
-    What is left at a node is bounded by the ``relaxed`` graph, of which ``at`` is its node. In mode LIST the paths
-    within the bound are listed, and ``where`` is the instance of each; it ends before an instance that there is no room
-    for. In mode LEAST found.totals[0] is the least of all below the bound, and where[0] its instance, -1 where there is
-    none. In mode SUM found.totals[i] is the log of the sum of instance i.
+    What is left at a node is bounded by the ``relaxed`` graph, of which ``at`` is its node. Mode LIST lists the paths
+    within the bound, ``where`` being the instance of each, up to an instance without room. Mode LEAST fills
+    found.totals[0], the least of all below the bound, and where[0], -1 for none; SUM the log of each instance's sum.
     """
     n, R, depth = len(relaxed.first) - 1, every.weights.shape[1], found.paths.shape[1]
     sums, nothing = PathSums(np.empty(n + 1), np.empty(0)), np.empty(0)

@@ -11,16 +11,14 @@ with the contexts W between them, every cut c has
     V(c) >= L(v) + R(u) - D(W)        D(W): the sum of dearest less cheapest costs on W
 
 The interval with the least bound is halved first, and the search ends when that bound reaches the least V evaluated so
-far (root_cuts.py). How many cuts are evaluated depends on the costs, hardly on how many there are: some tens a feature.
+far (root_cuts.py): some tens of cuts a feature, hardly more where there are many.
 
-Limits are kept where a cut is evaluated. How many leaves there are on either side of the root, and which features are
-tested, is part of what is asked: there is a line of root cuts for each way. Under least sizes of leaves the tree of
-another cut may lose leaves where it is taken to the contexts below u, so that L(u) and R(v) of the first bound are
-those of stumps with leaves of any size; at more depth they are 0, as these would be searches of their own. Where a tree
-is taken to the contexts below v, leaves gain rows, so that the second bound holds.
+Limits are kept where a cut is evaluated. There is a line of root cuts for each number of leaves on either side of the
+root, and for each set of features. Under least sizes of leaves the tree of another cut may lose leaves where it is
+taken to the contexts below u, so that L(u) and R(v) of the first bound are those of stumps with leaves of any size; at
+more depth they are 0. Where a tree is taken to the contexts below v, leaves gain rows, so that the second bound holds.
 
-So the value is proved, and of several best trees one is found, always the same, not that of the lowest number. A
-profile is one search for each action, with the others made too dear at its context.
+Of several best trees one is found, always the same, not that of the lowest number.
 """
 
 from __future__ import annotations
@@ -165,8 +163,8 @@ ROUNDING = 1e-12  # what sums of floats are off by at most, as a share of the su
 class EveryCutSearch(Search):
     """Trees by evaluated root cuts and bounds between them; any number of cuts.
 
-    With a ``time_limit``, in seconds, trees of less depth are searched first, so that the best tree so far has several
-    tests however soon the time is over. A value or profile that is not proved by then raises OracleInexact.
+    With a ``time_limit``, in seconds, trees of less depth are searched first; a value or profile that is not proved by
+    then raises OracleInexact.
     """
 
     def __init__(self, trees: TreesOn, *, time_limit: float | None = None) -> None:

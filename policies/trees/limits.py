@@ -24,11 +24,7 @@ from policies.trees.rule import Node, Split, nodes_of, rows_of_leaves
 
 @dataclass(frozen=True)
 class Limits:
-    """At most so many leaves and distinct features of a tree, at least so many rows of the contexts in a leaf.
-
-    ``min_leaf_size`` counts all rows; ``min_action_rows`` asks for so many rows of every action, by the actions that
-    were logged. None: no limit. *Counts* of a leaf are its numbers of rows: of all, and then of each logged action.
-    """
+    """Limits of DecisionTrees, None for none. *Counts* of a leaf are its rows: of all, then of each logged action."""
 
     max_leaves: int | None = None
     max_features: int | None = None

@@ -42,10 +42,7 @@ from policies.trees.totals import Codes, ContextCosts, Products
 
 @compiled(NO_NAN)
 def recurse(soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, room: StateRoom) -> None:
-    """Fill all T_h of trees with a test, of which none is ``closed`` (p,).
-
-    Whole trees have their answers at cells[D, 0], and their answers by action at x at owns[D, 0].
-    """
+    """Fill all T_h of trees with a test, of which none is ``closed`` (p,); whole trees are at cells and owns [D, 0]."""
     depth, p = len(asked.empty), len(asked.sides)
     start, first, chosen, ranks = room.start, room.first, room.chosen, room.ranks
     room.T[:], room.M[:] = BIG, 0.0
@@ -134,10 +131,7 @@ def test_again(
 
 @compiled()
 def target(e: int, row: SetRow, p: int, room: StateRoom) -> tuple[int, int, int]:
-    """Return where the sets u + g are without their e-th literal: length and number of the row, and the column.
-
-    Without it, less its highest literal, u + g is the set w, whose own highest literal is ``above``.
-    """
+    """Return where the sets u + g are without their e-th literal: length and number of the row, and the column."""
     m, ranks, chosen = row.k - 1, room.ranks, room.chosen
     if m == 0:
         return 1, 0, 0
@@ -222,8 +216,8 @@ class TreeStates:
     def answers(self, soft: Soft, given: ContextCosts, pattern: Bools | None, closed: Bools) -> Floats:
         """Return the answers (n, leaves, K) at a context where the literals ``pattern`` hold; K is 1 without one.
 
-        ``closed`` (n, p) are the literals that no tree may test, for each of n sets of trees. Costs and counts are
-        ``given`` for each context. Trees without a test are left out where there are others.
+        ``closed`` (n, p) are the literals that no tree may test, for each of n sets of trees. Trees without a test are
+        left out where there are others.
         """
         everywhere = self.source.fill(*given, self.depth)
         found = self._ask(soft, pattern, closed, every=soft is not None or self._p < self.depth)

@@ -1,12 +1,8 @@
 """Compiled: root cuts that are not ruled out yet, as intervals between evaluated ones; policies/trees/every_cut.py.
 
-The search takes the interval of least bound in hand, evaluates the cut in its middle, and puts both halves back, until
-no bound is below the least cost so far. At depth 2 a cut is evaluated here, by one pass over the contexts for each
-feature below; at more depth each side of it is another search. A *stump* is a tree of one test. Side 1 is where a root
-cut holds, side 0 where it fails.
-
-A query at depth d is asked of all contexts, its parts at depth d - 1 of those on one side of a root cut. These are
-never sorted anew: their order by a feature is the order of all, without those on the other side.
+At depth 2 a cut is evaluated here, by one pass over the contexts for each feature below; at more depth each side of it
+is another search. A *stump* is a tree of one test. Side 1 is where a root cut holds, side 0 where it fails. The
+contexts of a side are never sorted anew: their order by a feature is the order of all, without those on the other side.
 """
 
 from __future__ import annotations
@@ -29,12 +25,11 @@ LINE, LOW, HIGH, COSTS = range(4)
 class RootTable(NamedTuple):
     """n contexts with their costs, counted from the cheapest action of each, and with their C counts.
 
-    ``numbers`` (n,) are those of the contexts among all; ``orders`` (d, n) sort them by each feature. ``codes`` (d, n)
-    are how many of the feature's values here are smaller, and ``last`` (d,) is the largest of them: so a cut k of a
-    feature holds where the code is at most k, k = 0 .. last - 1. ``gaps`` (d, n) mark, in order, where a cut may
-    follow. ``first`` (n,) is what action 0 costs, ``differences`` (n, A) what the actions 1 to A cost more, ``spread``
-    (n,) the dearest action; ``costs`` (d, A, n) are the differences in order. ``counts`` (n, C) count rows.
-    ``spreads`` (d, n + 1) are sums of spread over the codes below each.
+    ``numbers`` (n,) are those among all contexts; ``orders`` (d, n) sort them by each feature. ``codes`` (d, n) are how
+    many of the feature's values are smaller, ``last`` (d,) the largest: cut k holds where the code is at most k.
+    ``gaps`` (d, n) mark, in order, where a cut may follow. ``first`` (n,) is what action 0 costs, ``differences``
+    (n, A) what others cost more, ``costs`` (d, A, n) in order, ``spread`` (n,) the dearest action, ``spreads``
+    (d, n + 1) its sums over the codes below each.
     """
 
     numbers: Array
@@ -194,10 +189,10 @@ def evaluate(table: RootTable, lines: Lines, line: int, cut: int, best: Array) -
 
 @compiled(NO_NAN)
 def stumps(table: RootTable, f: int, holds: Array, asked: Array, totals: Array, counts: Array, least: Array) -> None:
-    """Fill ``least`` (4,) with the costs of the best stumps of a feature where a root fails, and holds.
+    """Fill ``least`` (4,) with the costs, from action 0, of the best stumps of a feature where a root fails, and holds.
 
-    They are counted from action 0: first of those whose leaves have all that is ``asked`` for (C,), then of all; totals
-    (2, A) and counts (2, C) are those of both sides.
+    First are those whose leaves have all that is ``asked`` for (C,), then all; totals (2, A) and counts (2, C) are
+    those of both sides.
     """
     order, costs, gaps = table.orders[f], table.costs[f], table.gaps[f]
     sums, rows = np.zeros(totals.shape), np.zeros(counts.shape)

@@ -9,12 +9,9 @@ over all p literals f. In (min, +) T_D[all, a] is the least total cost of the tr
 node may be a leaf, the number of leaves is one more index, and derivations are the trees within the limits, each once;
 only siblings may be alike.
 
-Contexts with the same outcomes of the same tests are one state, whatever the order of the tests, so that each is
-answered once (policies/trees/recursion.py). A tree is found from the root down, by a query at each node about the
-contexts there.
-
-Whole costs give exact answers while their absolute values add up to less than 2^52. Real costs are rounded as sums in
-double precision are, by about 1e-16 of the summed absolute costs.
+Contexts with the same outcomes of the same tests are one state, answered once (policies/trees/recursion.py). A tree is
+found from the root down, by a query at each node. Whole costs give exact answers while their absolute values add up to
+less than 2^52; real ones are rounded by about 1e-16 of the summed absolute costs.
 """
 
 from collections.abc import Sequence

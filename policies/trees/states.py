@@ -3,8 +3,6 @@
 (x) is + in both semirings. Where ``soft`` is None, a (+) b is min(a, b); where it is a float (its value is not used),
 numbers are -log of weights, and a (+) b is -log(e^-a + e^-b). Which of the two is compiled in. The weights of one sum
 may be further apart than numbers reach, so a sum in the making is a pair, (least, weight): least - log(weight).
-
-Here too are the arrays that the recursion works in, the question that it is asked, and the sums of rows.
 """
 
 from typing import Any, NamedTuple
@@ -43,9 +41,8 @@ def add_up(soft: Soft, alternatives: Floats) -> Floats:
 def exponentials(terms: Array, n: int) -> None:
     """Replace the first ``n`` of terms[0], none above 0, by their exponentials, to a rounding or two.
 
-    e^x = 2^k e^r with whole k and |r| <= log(2) / 2: a polynomial, and k moved into the exponent of a number. All
-    steps are plain loops, which the compiler turns into vectors; so a call of exp for each is twelve times slower.
-    Below -700, where no other term of a sum leaves a trace of it, x is -700. Working space: terms[1].
+    e^x = 2^k e^r with whole k and |r| <= log(2) / 2: a polynomial, and k moved into the exponent of a number, in plain
+    loops that become vectors; calls of exp are twelve times slower. Below -700 x is -700. Working space: terms[1].
     """
     bits = terms[1].view(np.int64)
     for i in range(n):

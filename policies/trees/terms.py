@@ -1,16 +1,14 @@
 """The leaf totals of decision trees, (path, action), the recursion over them, and all trees within a bound of cost.
 
 A path is D pairs (literal, outcome), in the order of the tests; a term has the number that it has in an array of shape
-(p, 2) * D + (K,). A derivation is that of the search (policies/trees/search.py): any literal at each inner node, any
-action at each leaf. Where a literal comes twice on a path with different outcomes no context follows it: its terms cost
-nothing, and hold noise where there is some. Noise may differ between two orders of the same tests, so that the
-recursion is over paths, and not over states: that of policies/trees/usage.py, with side constraints or without.
+(p, 2) * D + (K,). A derivation has any literal at each inner node, any action at each leaf. Where a literal comes twice
+on a path with different outcomes no context follows it: its terms hold noise alone. Noise may differ between two orders
+of the same tests, so that the recursion is over paths, and not over states (policies/trees/usage.py).
 
 The trees below a test within a bound of total cost are those on either side whose cost leaves room for the best tree on
 the other side, which the recursion over states returns: two shorter lists, of which every pair within the bound is a
-tree. Trees that label all contexts of a side alike are one, and the smallest of them is shown. A labeling is known by
-the sum of random keys of its cells (milpcb/core/marks.py), which adds up over sides as costs do. Below the root,
-contexts are listed once, whatever tests lead to them.
+tree. Trees that label all contexts of a side alike are one, the smallest. A labeling is known by the sum of random keys
+of its cells (milpcb/core/marks.py), which adds up over sides as costs do.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ action 0 and, behind them, of C counts of rows. Sets of up to D literals are num
 products : blocks of contexts times pairs of literals, below each set of D - 2 literals; for few cuts of many features
 codes : a context is known by one code a feature, the number of its cuts below the value; the totals by the codes of D
     features, and sums of these along each axis, are the totals of all their literals; for many cuts and many contexts
-
-Whole costs stay exact; real ones are rounded as sums in double precision are.
 """
 
 from __future__ import annotations
@@ -42,8 +40,7 @@ class ContextCosts(NamedTuple):
 class ProductRoom(NamedTuple):
     """Working space of products: literals 0/1 (levels, blocks, p + 4, B), of which the first level is given.
 
-    A level is a literal of the set at hand whose contexts are gathered. planes (levels, A + C, g) are the costs of the
-    contexts of each level; weighted (2, A + C, B), pairs (A + C, p + 2, p + 4), rows (g,).
+    A level is a literal of the set at hand whose contexts are gathered, with costs ``planes`` (levels, A + C, g).
     """
 
     literals: Array
@@ -54,10 +51,7 @@ class ProductRoom(NamedTuple):
 
 
 class Products:
-    """Fills the totals of the literals ``truth`` (g, p), by products; with ``n_counts`` counts beside the costs.
-
-    Literals that hold at more than half of the contexts are turned round: ``flipped`` (p,).
-    """
+    """Fills the totals of the literals ``truth`` (g, p), those that mostly hold ``flipped`` (p,), by products."""
 
     def __init__(self, truth: Bools, n_actions: int, n_counts: int, depth: int) -> None:
         self.start, where, _ = layout(truth.shape[1], depth, n_actions, None)
@@ -84,8 +78,8 @@ class Products:
 class Codes:
     """Fills the totals from the codes of contexts, cubes of D features at a time.
 
-    Literal first[f] + k holds where the code of f is at most k. The total of a set is at ``place`` among the summed
-    cubes of D features: with the lowest cut of each feature, and the last, without a test, of the others.
+    The total of a set is at ``place`` among the summed cubes: with the lowest cut of each feature, and the last,
+    without a test, of the others.
     """
 
     def __init__(self, literals: Literals, n_actions: int, n_counts: int, depth: int) -> None:
@@ -165,8 +159,7 @@ def fill_products(depth: int, n: int, room: ProductRoom, start: Array, totals: A
 def fill_pairs(literals: Array, costs: Array, n: int, weighted: Array, pairs: Array, first: int, size: int) -> None:
     """Fill pairs[a, f, g] = sum_j literals[f, j] literals[g, j] costs[a, j] for first <= f <= g <= p.
 
-    Literal p always holds. Where ``size`` is below 2 only f = p is needed, and all g. Two f and four g at a time: one
-    pass over six rows makes eight sums, kept in registers.
+    Literal p always holds. Where ``size`` is below 2 only f = p is needed. Two f and four g make eight sums in a pass.
     """
     p, n_planes = pairs.shape[1] - 2, len(pairs)
     first = first if size == 2 else p

@@ -1,15 +1,15 @@
 """The AND/OR graph of trees under side constraints: subtrees of equal usage are one node.
 
-This is a resource-constrained dynamic program. A side constraint, lower <= sum_j weights[j, pi(x_j)] <= upper, sees a
-subtree only through its *usage*, the sum of weights on its contexts. So the subtrees of one state (contexts that
-passed the same tests) and height that have the same usage are one *node*, and its cost is the sum (+) over them. A node
-of T_h is made of pairs of nodes of T_{h-1}, where a test fails and where it holds: costs and usages add up. Which pairs
-make which node depends on the constraints alone. It is written down once, in *blocks*: all nodes of one state with all
-of another, a label for each pair. Both sides of the root's test meet last, in windows of the usage that is allowed.
+A resource-constrained dynamic program: a side constraint, lower <= sum_j weights[j, pi(x_j)] <= upper, sees a subtree
+only through its *usage*, the sum of weights on its contexts. So the subtrees of one state (contexts that passed the
+same tests) and height that have the same usage are one *node*, and its cost is the sum (+) over them. A node of T_h is
+made of pairs of nodes of T_{h-1}, where a test fails and where it holds: costs and usages add up. Which pairs make
+which node depends on the constraints alone, and is written down once, in *blocks*: all nodes of one state with all of
+another, a label for each pair. Both sides of the root's test meet last, in windows of the usage that is allowed.
 
-Under structure limits a state may also end as a leaf, none that is too small, and a limit on the number of leaves is
-one more constraint, of which every leaf uses 1. States are of one of two spaces. Sets of tests with their outcomes
-serve costs of contexts. Sequences of tests, of which there are more, serve leaf totals that hold noise.
+Under structure limits a state may also end as a leaf, and a limit on the number of leaves is one more constraint, of
+which every leaf uses 1. States are sets of tests with their outcomes for costs of contexts, and sequences of tests, of
+which there are more, for leaf totals that hold noise.
 """
 
 from collections.abc import Sequence
@@ -45,8 +45,7 @@ class UsageBlocks(NamedTuple):
 class Space(NamedTuple):
     """States, numbered through: state 0 is nothing, states 1 to D are trees of height 0 to D - 1 on no contexts.
 
-    Next are the leaves, ``n_leaves``, and then, level by level, so many states with tests, of which the last is the
-    root. In the blocks of a level states are numbered from 0.
+    Next are the leaves, then, level by level, states with tests, the root last; blocks of a level count from 0.
     """
 
     n_leaves: int
@@ -149,8 +148,7 @@ def usage_of(
 ) -> tuple[UsageGraph, Meeting, Ints]:
     """Return the graph under ``rows`` of weights (n_leaves, K), of at most ``most`` leaves, its meeting, and its roots.
 
-    Leaves may be at the states ``allowed`` (n_leaves,); ``empty`` (D, leaves) is how many trees of each height, by
-    leaves, there are on no contexts. Raises SearchTooLargeError where there is too much to keep.
+    Leaves may be at the states ``allowed`` (n_leaves,); ``empty`` is that of TreeQuestion. Raises SearchTooLargeError.
     """
     weights, bounds = np.array([row.weights for row in rows]), np.array([(row.lower, row.upper) for row in rows])
     exponent = -np.frexp(np.abs(weights).max(axis=(1, 2), initial=0.0))[1]
