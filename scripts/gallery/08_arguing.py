@@ -12,8 +12,8 @@ another question first, to have one leaf less? Each is one exact question.
 import numpy as np
 
 import milpcb
-from milpcb.constraints import parity
-from milpcb.offline.restrictions import First, Monotone, Option, Question, Under, Without, keep, prices
+from milpcb.constraints import never, parity
+from milpcb.offline.restrictions import First, Option, Question, Under, Without, prices
 from milpcb.policies import DecisionTrees
 
 rng = np.random.default_rng(0)
@@ -43,8 +43,7 @@ restrictions = [
     First((0,), "ask for the age first"),
     First((1,), "first ask whether a member"),
     Option({"max_leaves": 2}, "two leaves only"),
-    Monotone({0: 1}, "older people get no lower action"),
-    keep(last_year, member == 1, 2, "members as last year"),
+    Under([never(k, rows=(member == 1) & (last_year != k)) for k in (0, 1)], "members as last year"),
     Under(parity(1, member, 0.02), "alike rates for members and others"),
 ]
 for price in prices(Question(trees, people), costs, restrictions):

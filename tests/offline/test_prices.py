@@ -8,12 +8,10 @@ from milpcb.errors import InputError
 from milpcb.offline import LowerEnds, best_reference, read_log, scores
 from milpcb.offline.restrictions import (
     First,
-    Monotone,
     Question,
     Under,
     Without,
     gain_band,
-    keep,
     pareto,
 )
 from milpcb.offline.restrictions import prices as priced
@@ -49,7 +47,8 @@ def test_a_restriction_that_nothing_keeps_has_an_infinite_price(rows):
     X, costs = rows
     X[1] = X[0]
     labels = np.array([0, 1] + [0] * 8)
-    (price,) = priced(Question(DecisionTrees(2), X), costs, [keep(labels, np.arange(10) < 2, 2)])
+    kept = Under([never(k, rows=(labels != k) & (np.arange(10) < 2)) for k in (0, 1)])
+    (price,) = priced(Question(DecisionTrees(2), X), costs, [kept])
     assert (price.price, price.best) == (np.inf, None)
 
 
@@ -68,7 +67,7 @@ def test_intervals_hold_the_price():
     X, action = draw.integers(0, 2, (200, 3)).astype(float), draw.integers(0, 2, 200)
     log = read_log(X, action, reward=action * (X[:, 0] - 0.5) + draw.normal(size=200), propensity=[0.5, 0.5])
     found = scores(log, "ips")
-    restrictions = [Without((0,)), keep(np.arange(200) % 2, np.ones(200, dtype=bool), 2)]
+    restrictions = [Without((0,)), Under([never(k, rows=np.arange(200) % 2 != k) for k in (0, 1)])]
     question = Question(DecisionTrees(2, depth=1), X)
     band = gain_band(question, found, best_reference(found), draws=40)
     some, none = priced(question, found.costs / 200, restrictions, band=band)
@@ -85,18 +84,6 @@ def test_a_front_of_one_point_and_of_too_many(rows):
     assert point.a == point.b == question.best(costs).value
     with pytest.raises(InputError, match="more than 1 points"):
         pareto(question, costs, costs[:, ::-1], most=1)
-
-
-def test_an_order_is_found_among_many_rows_and_cuts():
-    """Where side constraints would be far too many: no row's action goes down, and it costs what it must."""
-    draw = np.random.default_rng(0)
-    X = draw.normal(size=(400, 3))
-    costs = np.column_stack([np.where(X[:, 0] < 0, 1.0, 0.0), np.where(X[:, 0] < 0, 0.0, 1.0)])
-    question = Question(DecisionTrees(2, depth=2, thresholds=15), X)
-    (price,) = priced(question, costs, [Monotone({0: 1})])
-    assert 0 < price.price <= costs.sum(axis=0).min() - question.best(costs).value
-    rising = [price.best.policy.predict(np.insert(X[:, 1:], 0, value, axis=1)) for value in np.linspace(-4, 4, 60)]
-    assert (np.diff(rising, axis=0) >= 0).all()
 
 
 # ------------------------------------------------------------------- another first question

@@ -169,15 +169,7 @@ def prices_and_fronts() -> Iterator[Case]:
     yield from restricted("Option", {}, options=wrong(
         none=None, text="depth", number=1, unknown={"dept": 1}, bad={"depth": -1}, a_list=["depth"], number_key={1: 1},
     ))  # fmt: skip
-    yield from restricted("Monotone", {}, columns=wrong(
-        none=None, text="a", number=0, past={9: 1}, way={0: 2}, word={0: "more"}, a_list=[0], words={"age": 1},
-        half={0.5: 1}, nan={0: np.nan}, empty=[],
-    ))  # fmt: skip
     yield from restricted("Under", {}, constraints=USUAL["constraints"] | wrong(none=None))
-    kept = {"labels": np.zeros(N, dtype=int), "rows": np.ones(N, dtype=bool), "n_actions": 2}
-    yield from restricted("keep", kept, "n_actions",
-        labels=NO_NUMBERS | wrong(past=[7] * N, halves=[0.5] * N, table=np.zeros((N, 2))),
-        rows=NO_NUMBERS | wrong(table=np.ones((N, 2)), numbers=np.arange(N)))  # fmt: skip
     question = restricting.Question(TREES, X)
     front = {"question": question, "costs_a": INTEGERS, "costs_b": INTEGERS[:, ::-1]}
     yield from calls("pareto", restricting.pareto, front, "question costs_a costs_b most")

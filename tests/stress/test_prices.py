@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from milpcb.constraints import LabelConstraint
 from milpcb.offline import best_reference, read_log, scores
 from milpcb.offline.restrictions import (
     First,
-    Monotone,
     Option,
     Question,
+    Under,
     Without,
     gain_band,
-    keep,
     pareto,
     prices,
 )
@@ -61,9 +61,8 @@ def restrictions(question: Question, rng: np.random.Generator) -> Iterator[tuple
     column = int(rng.integers(X.shape[1]))
     yield Without((column,)), lambda policy, _: _blind(policy, grid, column)
     labels, here = rng.integers(0, K, len(X)), rng.random(len(X)) < 0.3
-    yield keep(labels, here, K), lambda _, own: bool((own == labels)[here].all())
-    sign = int(rng.choice([-1, 1]))
-    yield Monotone({column: sign}), lambda policy, _: _ordered(policy, grid, column, sign)
+    others = here[:, None] & (labels[:, None] != np.arange(K))
+    yield Under(LabelConstraint(others.astype(float), 0.0)), lambda _, own: bool((own == labels)[here].all())
     if isinstance(question.policies, DecisionTrees):
         depth = question.policies.depth
         yield Option({"max_leaves": 3}, "leaves"), lambda policy, _: len(policy.leaf_actions) <= 3
@@ -80,13 +79,9 @@ def _has_cut(question: Question, column: int) -> bool:
 
 
 def _blind(policy: Any, X: Floats, column: int) -> bool:
-    return all(_ordered(policy, X, column, sign) for sign in (-1, 1))
-
-
-def _ordered(policy: Any, X: Floats, column: int, sign: int) -> bool:
     here = np.arange(X.shape[1]) == column
     played = np.array([policy.predict(np.where(here, value, X)) for value in (0.0, 1.0, 2.0)])
-    return bool((sign * np.diff(played, axis=0) >= 0).all())
+    return not np.diff(played, axis=0).any()
 
 
 def _depth(node: Any) -> int:

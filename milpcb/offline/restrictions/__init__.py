@@ -1,7 +1,6 @@
 """Restrictions of a policy and their prices: what it costs to forbid a feature, or to treat groups alike."""
 
 from milpcb.offline.question import Question
-from milpcb.offline.restrictions.monotone import InOrder, Monotone
 from milpcb.offline.restrictions.prices import (
     FrontPoint,
     GainBand,
@@ -10,14 +9,12 @@ from milpcb.offline.restrictions.prices import (
     pareto,
     prices,
 )
-from milpcb.offline.restrictions.restriction import First, Option, Restriction, Under, Without, keep
+from milpcb.offline.restrictions.restriction import First, Option, Restriction, Under, Without
 
 __all__ = [
     "First",
     "FrontPoint",
     "GainBand",
-    "InOrder",
-    "Monotone",
     "Option",
     "Price",
     "Question",
@@ -25,7 +22,6 @@ __all__ = [
     "Under",
     "Without",
     "gain_band",
-    "keep",
     "pareto",
     "prices",
 ]

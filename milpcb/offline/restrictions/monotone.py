@@ -1,10 +1,7 @@
 """The best policy under an order, by branch and bound: the action never goes down as a column grows.
 
-The best policy of the class bounds the cost of those in order. Where it goes down, from action a to a lower one b, at a
-context between two neighbouring values of the ordered column, every policy in order either plays less than k in the
-first or k or more in the second, for k between b and a; and so for all values before the first or after the second.
-These are two queries of the same oracle, with forbidden actions at contexts that cost nothing otherwise. The cheapest
-open answer is looked at next, so the first one that is in order is the best.
+The branches are those of milpcb/offline/restrictions/README.md, with forbidden actions at contexts that cost nothing
+otherwise. The cheapest open answer is looked at next, so the first one that is in order is the best.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,11 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import several
 from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, shown
-from milpcb.offline.question import Best, Question, Restricted, explicit
-from milpcb.offline.restrictions.restriction import Restriction, check_columns
 from milpcb.types import Answer, Floats
 
 MOST_CELLS = 1_000_000  # of the tests of one policy
@@ -206,66 +200,8 @@ class _Branches:
         return self._lines[key]
 
 
-@dataclass(frozen=True, eq=False)
-class Monotone(Restriction):
-    """The action never goes down (or, with -1, up) as a column grows, whatever the other columns of a row are.
-
-    The order of actions is that of their numbers, and policies are rules of columns. ``columns`` map numbers of columns
-    to 1 or -1; or they are joints, together all columns of the contexts.
-    """
-
-    columns: Mapping[int, int] | Sequence[Joint]
-    name: str = "monotone"
-
-    def of(self, question: Question) -> Question | Restricted:
-        """See Restriction."""
-        known = explicit(question)
-        check_orderable(known.policies)
-        joints = _joints(self.columns, known)
-        if sorted(place for joint in joints for place in joint.places) != list(range(known.rows.shape[1])):
-            raise InputError("joints must hold each column of the contexts once")
-        order = ActionOrder(joints, known.rows, getattr(known.policies, "thresholds", None))
-
-        def opened(contexts: Floats, rules: list[LabelConstraint]) -> Ask:
-            return replace(known, contexts=contexts, constraints=tuple(rules)).oracle.minimise
-
-        def best(costs: Floats) -> Best:
-            answer = order.best(opened, known.constraints, costs)
-            return Best(answer.value, answer.policy)
-
-        return Restricted(best)
-
-
-InOrder = Monotone  # by joints
-
-
-def _joints(columns: Any, question: Question) -> list[Joint]:
-    if not isinstance(columns, Mapping):
-        return several("columns", columns, Joint, "numbers of columns mapped to 1 or -1, or joints")
-    check_columns(tuple(columns), question.rows)
-    if not all(way in (1, -1, 0) for way in columns.values()):
-        raise InputError(f"an order is 1 where the action never goes down, -1 where never up, got {columns}")
-    joints = []
-    for place in range(question.rows.shape[1]):
-        values, sign = _values(question, place), columns.get(place, 0)
-        joints.append(Joint((place,), values[:: sign or 1, None], len(values) if sign else 0))
-    return joints
-
-
 def check_orderable(policies: Any) -> None:
     """Raise InputError for a class whose policies depend on how many contexts there are: an order adds some."""
     for limit in ("min_leaf_size", "min_action_rows"):
         if getattr(policies, limit, None) is not None:
             raise InputError(f"no order can be asked together with {limit}, as it counts rows; leave one of them out")
-
-
-def _values(question: Question, place: int) -> Floats:
-    """Return values of a column on each side of its cuts and at them; all its values for a class without cuts."""
-    cuts = getattr(question.policies, "thresholds", None)
-    if not isinstance(cuts, tuple):
-        return np.unique(question.rows[:, place])
-    inside = np.unique(np.asarray(cuts[place], dtype=float))
-    if not len(inside):
-        return question.rows[:1, place]
-    between = (inside[:-1] + inside[1:]) / 2
-    return np.unique(np.concatenate([[inside[0] - 1.0], inside, between, [inside[-1] + 1.0]]))

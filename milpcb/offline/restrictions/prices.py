@@ -50,7 +50,7 @@ def prices(
     ----------
     question : the class on n rows
     costs : (n, K), any sign; the columns of a data frame are matched by name where the class has names of actions
-    restrictions : ``Without``, ``Option``, ``Under``, ``keep``, ``Monotone``, ``First``
+    restrictions : ``Without``, ``Option``, ``Under``, ``First``
     band : of a log, see ``gain_band``: prices get its ends, which hold for all restrictions at once. Costs are then
         those of its scores per row, ``scores.costs / scores.weight.sum()``
     progress : called as ``progress(done, total)`` after each price

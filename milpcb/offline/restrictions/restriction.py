@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import Constraint, LabelConstraint
+from milpcb.constraints import Constraint
 from milpcb.constraints.binding import EVERY_KIND, listed
-from milpcb.core.checks import index, number_array, several, whole, whole_array
+from milpcb.core.checks import index, several
 from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.offline.question import Best, Question, Restricted, explicit, with_options
 from milpcb.oracles.near_best import without_columns
@@ -87,19 +87,6 @@ class Under(Restriction):
         """See Restriction."""
         further: Any = self.constraints  # the question binds them to its rows
         return replace(question, constraints=(*question.constraints, *further))
-
-
-def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> Under:
-    """Return the restriction to play ``labels`` (n,), such as an old rule's, in the ``rows`` (n,) that are True."""
-    whole("n_actions", n_actions, 2)
-    labels, here = whole_array("labels", labels), number_array("rows", rows)
-    if np.asarray(rows).dtype != bool:
-        raise InputError("rows must be one boolean a row: whether the labels are kept there")
-    here = here.astype(bool)
-    if labels.shape != here.shape or not np.isin(labels[here], np.arange(n_actions)).all():
-        raise InputError(f"labels to keep must be numbers of actions 0..{n_actions - 1}, one a row")
-    others = here[:, None] & (labels[:, None] != np.arange(n_actions))
-    return Under((LabelConstraint(others.astype(float), 0.0, name),), name)
 
 
 LIMITS = ("min_leaf_size", "min_action_rows", "max_leaves", "max_features")
