@@ -12,7 +12,7 @@ from milpcb.offline import Claim, State, inference, read_log, scores
 from milpcb.offline.band import REACH, SHAPE, UPPER, Bounds
 from milpcb.offline.inference import state_of
 from milpcb.rng import child
-from policies import DecisionTrees, ThresholdRules
+from policies import DecisionTrees
 from tests.offline.cases import labelings, learnt_elsewhere
 
 N = 120
@@ -140,14 +140,6 @@ def test_signs_seeds_and_lists_of_rows():
     assert found.band == other.band == again.band != seeded.band
     assert found.cross_fitted.p_value == pytest.approx(other.cross_fitted.p_value)
     assert str(found.policy) == str(other.policy)
-
-
-def test_any_class_and_level():
-    """Threshold rules have a search as well; a higher level gives a lower bound."""
-    rules, table = ThresholdRules(2, thresholds=2), drawn(effect=1.0)
-    low, high = (claims_of(table, rules, draws=100, level=level) for level in (0.8, 0.99))
-    assert low.band.lower > high.band.lower
-    assert low.cross_fitted.lower > high.cross_fitted.lower
 
 
 def test_progress_is_told_after_every_draw():

@@ -1,11 +1,12 @@
 """Replay of a log: rounds that count have the law of rounds online, whatever law the log was made with."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import milpcb
-from milpcb.errors import InputError
 from milpcb.offline import LoggedRounds, read_log
 from policies import DecisionTrees
 
@@ -72,35 +73,18 @@ def test_rewards_become_costs():
     assert replayed(rounds, lambda bit: bit, 2)[:, 1].tolist() == [0.5, 0.0]
 
 
-def test_strings_and_booleans_are_replayed():
-    """Each string is a column of 0 and 1; learners play the same as with a table that was encoded by hand."""
-    rng = np.random.default_rng(1)
-    region, member = np.array(["north", "south", "west"])[rng.integers(0, 3, 3000)], rng.random(3000) < 0.5
-    action = rng.integers(0, 2, 3000)
-    cost = np.where(action == (region == "south"), 0.1, 0.8)
-    by_hand = np.column_stack([*(region == name for name in ("north", "south", "west")), member]).astype(float)
+def test_strings_and_booleans_become_columns():
+    """Each string is a column of 0 and 1, from a frame and from an array; that one is missing is a test of its own."""
+    region, member = np.array(["north", None, "south", "west"] * 10, dtype=object), np.array([True, False] * 20)
+    names = ("north", "south", "west", None)
+    by_hand = np.column_stack([*(region == name for name in names), member]).astype(float)
     frame = pd.DataFrame({"region": region, "member": member})
-    plays = []
-    for features in (frame, frame.to_numpy(), by_hand):
-        rounds = LoggedRounds(read_log(features, action, cost=cost, propensity=np.full(3000, 0.5)))
+    for features in (frame, frame.to_numpy()):
+        log = read_log(features, np.array([0, 1] * 20), cost=np.full(40, 0.5), propensity=np.full(40, 0.5))
+        rounds = LoggedRounds(log)
         assert np.array_equal(rounds.contexts, by_hand)
-        options = {"policies": DecisionTrees(2, 1), "contexts": rounds.contexts}
-        (played,) = milpcb.play(rounds, ["exp4"], 1000, **options).plays
-        plays.append([point["cumulative_cost"] for point in played.rows])
-    assert plays == [plays[2]] * 3
-    named = LoggedRounds(read_log(frame, action, cost=cost, propensity=np.full(3000, 0.5))).feature_names
-    assert named == ("region = north", "region = south", "region = west", "member = true")
-
-
-def test_a_missing_number_is_refused_and_a_missing_string_is_not():
-    """Which side of a cut it would be on nobody knows; that a string is missing is a test of its own."""
-    action, cost, half = np.array([0, 1] * 20), np.full(40, 0.5), np.full(40, 0.5)
-    region = pd.DataFrame({"region": ["north", None, "south", "north"] * 10})
-    rounds = LoggedRounds(read_log(region, action, cost=cost, propensity=half))
-    assert rounds.feature_names == ("region = north", "region = south", "region is missing")
-    assert rounds.contexts[1].tolist() == [0, 0, 1]
-    with pytest.raises(InputError, match="nan"):
-        LoggedRounds(read_log(pd.DataFrame({"age": [1.0, np.nan] * 20}), action, cost=cost, propensity=half))
+    named = LoggedRounds(replace(log, features=frame)).feature_names
+    assert named == ("region = north", "region = south", "region = west", "region is missing", "member = true")
 
 
 def test_rare_actions_count_whether_or_not_they_were_logged():
