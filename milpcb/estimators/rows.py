@@ -239,7 +239,7 @@ def joints_of(monotone: Any, columns: Sequence[Column], values: Mapping[str, Val
             found.append(Joint(places, np.unique(numbers, axis=0)))
             continue
         if raw.dtype == object:
-            raise InputError(f"monotone is for columns of numbers, and '{escaped(name)}' holds others: give numbers")
+            raise InputError(f"monotone is for columns of numbers, and '{escaped(name)}' holds strings or booleans")
         known = ~np.isnan(raw)
         _, first = np.unique(raw[known], return_index=True)
         rising = numbers[known][first][:: WAYS[monotone[name]]]

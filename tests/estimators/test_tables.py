@@ -198,7 +198,7 @@ def test_leaves_hold_what_they_must(people, costs_of):
     )
     assert np.bincount(free.apply(table)).min() < 45 <= np.bincount(tree.apply(table)).min()
     assert tree.optimal_
-    refused(lambda: OptimalPolicyTree(min_samples_leaf=500).fit(table, costs, weight), "min_samples_leaf = 500")
+    refused(lambda: OptimalPolicyTree(min_samples_leaf=500).fit(table, costs, weight), "min_samples_leaf")
 
 
 NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-100)
