@@ -70,18 +70,14 @@ class Schema:
 
     def document(self) -> list[dict[str, Any]]:
         """Return the schema as plain data, which ``of_document`` reads."""
-        return [
-            {**asdict(field), "values": list(field.values), "missing_as": list(field.missing_as)}
-            for field in self.fields
-        ]
+        lists = ("values", "missing_as")
+        return [asdict(field) | {name: list(getattr(field, name)) for name in lists} for field in self.fields]
 
     @classmethod
     def of_document(cls, document: Iterable[Mapping[str, Any]]) -> Self:
         """Return the schema of ``document``; raises TypeError, ValueError on other data."""
-        listed = (
-            {**entry, "values": tuple(entry["values"]), "missing_as": tuple(entry["missing_as"])} for entry in document
-        )
-        found = cls(tuple(Field(**entry) for entry in listed))
+        lists = ("values", "missing_as")
+        found = cls(tuple(Field(**{**entry, **{name: tuple(entry[name]) for name in lists}}) for entry in document))
         hash(found.fields)  # TypeError where a list stands for a name, a value or a mark
         return found
 
