@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 from milpcb.commands import machine
 from milpcb.commands.machine import compile_code
-from milpcb.errors import InputError
 
 # Files with compiled functions, and how often each of these is compiled: minima and soft minima, whatever the layout of
 # the tables. Those of trees have a test of their own.
@@ -60,10 +59,3 @@ def test_the_command_asks_for_everything(monkeypatch: pytest.MonkeyPatch) -> Non
     *lines, last = done.stdout.splitlines()
     assert sorted(lines) == sorted(f"compiled: {job}" for job in machine.JOBS)
     assert last == f"machine code is in {machine.folder()}"
-
-
-def test_where_nothing_can_be_kept_the_command_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiling would be in vain: one line with the way out."""
-    monkeypatch.setattr(machine, "folder", lambda: None)
-    with pytest.raises(InputError, match="set NUMBA_CACHE_DIR to one, by its absolute path"):
-        CliRunner().invoke(compile_code, [], catch_exceptions=False)

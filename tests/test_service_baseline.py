@@ -254,11 +254,3 @@ def test_the_promise_of_a_baseline_counts_what_is_given_up_as_one() -> None:
         learner.give_up(played=True)
     assert learner.rounds_of_baseline == 2
     assert json.dumps(learner.inner.ledger.state()) == json.dumps(Uniform(2).ledger.state())
-
-
-def test_a_round_that_was_taken_over_and_is_given_up_counts_as_one() -> None:
-    """It was paid by another, and nobody knows how much."""
-    learner = Conservative(open_oracle(UNNAMED, [[0.0]], kind="search"), inner=Uniform(2), allowance=1.0)
-    learner.take_over(0, [0.5, 0.5])
-    learner.give_up(played=True)
-    assert learner.act(0).tolist() == [1.0, 0.0]

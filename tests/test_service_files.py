@@ -138,13 +138,6 @@ def test_a_copy_goes_on_as_the_bandit_would(made: Any) -> None:
     assert first.id != second.id
 
 
-def test_options_that_no_file_can_hold_are_named(tmp_path: Path) -> None:
-    """One line, and no file."""
-    bandit = Bandit(DecisionTrees(2, 1, thresholds=[[0.5]], action_names=["a", "b"]), rate=np.float32(0.5))
-    refused(lambda: bandit.save(tmp_path / "bandit.json"), "cannot be saved, as its options are no plain data")
-    assert list(tmp_path.iterdir()) == []
-
-
 FORKED = """
 import os, sys, threading
 from milpcb import Bandit

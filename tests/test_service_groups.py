@@ -118,14 +118,6 @@ def test_the_interval_of_a_running_mean() -> None:
     assert RunningMean().within(0.1) == (0.0, 0.0, 1.0)
 
 
-def test_a_group_that_a_context_cannot_be_read_for() -> None:
-    """No decision is made; a bandit without groups has none to show."""
-    bandit = grouped()
-    refused(lambda: bandit.act({"age": 3, "region": "north"}), "branch")
-    assert repr(bandit).endswith("0 open>")
-    refused(milpcb.Bandit(TREES, values={"region": ["north"]}).by_group, "groups=")
-
-
 TRIAL = DecisionTrees(
     2, depth=1, thresholds=[[0.5], []], feature_names=["age", "region"], action_names=["letter", "call"]
 )

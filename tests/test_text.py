@@ -43,11 +43,6 @@ def test_every_character_is_escaped_by_its_category() -> None:
     assert found.count("\\") == len(steering)
 
 
-def test_characters_of_a_layout_are_kept() -> None:
-    """Lines that our own output is made of stay lines."""
-    assert escaped("one\n\ttwo\x07", kept="\n\t") == "one\n\ttwo\\x07"
-
-
 def test_no_other_file_has_a_rule_of_its_own() -> None:
     """Unicode categories and escapes of characters are in one file; the gate asks what may be the name of a file."""
     sources = [path for package in ("milpcb", "policies") for path in (ROOT / package).rglob("*.py")]

@@ -9,7 +9,6 @@ from milpcb import testing
 from milpcb.core import extras
 from milpcb.environments.planted import Planted
 from milpcb.environments.replay import Replay
-from milpcb.errors import UnknownNameError
 from milpcb.learners import BistroPlus, Conservative, ContextualFTPL, Doubling, Exp4, Guarded
 from milpcb.plugins import registry
 from milpcb.solvers import describe_all, load_solver
@@ -177,12 +176,6 @@ def test_made_objects_are_entries_too():
     instance = Instance("all of two contexts", FiniteClass(np.indices((2, 2)).reshape(2, -1).T, 2), np.eye(2))
     skipped = testing.run_all("policies", instance)
     assert {each.split(": ")[1] for each in skipped} == {"terms", "source code"}  # a list has none
-
-
-@pytest.mark.parametrize(("kind", "entry"), [("policy", "decision_trees"), ("policies", "decision_tree")])
-def test_unknown_names_are_explained(kind, entry):
-    """A kind without a battery, and an entry that is not registered, name the nearest one."""
-    refused(lambda: testing.battery(kind, entry), "did you mean", error=UnknownNameError)
 
 
 def test_a_class_that_cannot_be_made_by_itself_needs_instances(monkeypatch):

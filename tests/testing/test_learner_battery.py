@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -208,16 +207,3 @@ def test_the_failing_check_is_named(methods: Any, error: type[Exception], messag
         testing.run_all("learner", broken(methods))
     assert caught.value.__notes__[0].startswith(f"learner, check '{check}")
     assert ".run()" in caught.value.__notes__[1]
-
-
-def test_required_options_are_given_by_a_partial() -> None:
-    """A class with an option that has no default cannot be made by itself; the error says how to give it."""
-
-    class Optional(Sound):
-        def __init__(self, oracle: Any, *, horizon: int, seed: int, temper: float) -> None:
-            super().__init__(oracle, horizon=horizon, seed=seed)
-            self.temper = temper
-
-    with pytest.raises(InputError, match=r"functools\.partial"):
-        testing.battery("learner", Optional)
-    assert testing.run_all("learner", partial(Optional, temper=1.0)) == []

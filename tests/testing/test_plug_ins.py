@@ -5,10 +5,8 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from milpcb import open_oracle, testing
-from milpcb.cli import cli
 from milpcb.commands.listing import STARTERS
 from milpcb.errors import InputError
 from milpcb.learners import Learner
@@ -41,13 +39,6 @@ def test_a_class_of_a_plug_in_gets_the_same_battery() -> None:
     laws = {check.id.partition(": ")[2] for check in testing.battery("policies", "bands")}
     assert skipped == {"terms", "json", "source code"}
     assert laws == {check.id.partition(": ")[2] for check in testing.battery("policies", "decision_trees")}
-
-
-@pytest.mark.parametrize(("command", "names"), [("list", ("my_solver", "bands")), ("solvers", ("my_solver",))])
-def test_the_command_line_shows_a_plug_in(command: str, names: tuple[str, ...]) -> None:
-    """The names of a plug-in stand beside the built-in ones."""
-    shown = CliRunner().invoke(cli, [command]).output
-    assert all(name in shown for name in names)
 
 
 def test_a_plug_in_is_used_by_name() -> None:
