@@ -27,7 +27,6 @@ READABLE = {
     "with semicolons": ("age;insured\n20;0\n30.5;1\n", ("age", "insured")),
     "with tabs": ("age\tinsured\n20\t0\n30.5\t1\n", ("age", "insured")),
     "without an end of line": ("20,0\n30.5,1", ()),
-    "with codes for names": ("01,02\n20,0\n30.5,1\n", ("01", "02")),
 }
 
 
