@@ -43,12 +43,6 @@ class Interval:
         above = [Test(self.feature, "<=", self.upper, self.binary)] if self.upper is not None else []
         return below + above
 
-    def condition(self, names: Names) -> str:
-        """Return the condition in words."""
-        if self.lower is not None and self.upper is not None:
-            return names.between(self.feature, self.lower, self.upper)
-        return self.tests()[0].in_words(names)
-
 
 @dataclass(frozen=True, repr=False)
 class BoxRule(ChainRule):
@@ -73,10 +67,6 @@ class BoxRule(ChainRule):
         return (self.inside, self.outside) if self.intervals else (self.inside,)
 
     @property
-    def n_features(self) -> int:
-        return 1 + max((interval.feature for interval in self.intervals), default=0)
-
-    @property
     def _conditions(self) -> list[AllOf]:
         tests = tuple(test for interval in self.intervals for test in interval.tests())
         return [AllOf(tests)] if tests else []
@@ -86,10 +76,6 @@ class BoxRule(ChainRule):
         for interval in self.intervals:
             outside |= ~interval.holds(contexts)
         return outside
-
-    @property
-    def _tests(self) -> list[str]:
-        return [" and ".join(interval.condition(self.names) for interval in self.intervals)] if self.intervals else []
 
 
 class BoxList:

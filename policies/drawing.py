@@ -6,11 +6,14 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from milpcb.core.surroundings import plain
 from milpcb.core.text import ink
+from policies.exports.decisions import Decision, Test
+from policies.exports.decisions import in_words as condition_in_words
 from policies.names import Names
 
 if TYPE_CHECKING:
@@ -54,19 +57,27 @@ class LeafSummary:
         return f"{self.name} on {100 * self.share:.1f} % of contexts{cost}{self.note and f', {self.note}'}"
 
 
-def chain(
-    tests: Sequence[str], actions: Sequence[int], names: Names, leaves: Sequence[LeafSummary] | None = None
+def drawn(
+    decision: Decision, names: Names, leaves: Sequence[LeafSummary] | None = None, *, lines: bool = False
 ) -> nx.DiGraph:
-    """Return the graph of "if test 0: action 0, elif test 1: action 1, ..., else: last action", in numbered lines."""
+    """Return the graph of nested decisions, "yes" before "no"; ``lines`` draws a chain of them in numbered lines."""
     import networkx as nx
 
-    graph = nx.DiGraph(lines=True)
-    for i, test in enumerate(tests):
-        graph.add_node(2 * i, label=test)
-        add_leaf(graph, 2 * i + 1, i, actions[i], names, leaves)
-        graph.add_edge(2 * i, 2 * i + 1, label="yes")
-        graph.add_edge(2 * i, 2 * i + 2, label="no")
-    add_leaf(graph, 2 * len(tests), len(tests), actions[-1], names, leaves)
+    graph, numbers, parts = nx.DiGraph(lines=lines), count(), count()
+
+    def add(part: Decision) -> int:
+        number = next(numbers)
+        if isinstance(part, int):
+            add_leaf(graph, number, next(parts), part, names, leaves)
+            return number
+        test = part.condition
+        compared = {"feature": test.feature, "threshold": test.cut} if isinstance(test, Test) else {}
+        graph.add_node(number, label=condition_in_words(test, names), **compared)
+        for answer, child in (("yes", part.yes), ("no", part.no)):
+            graph.add_edge(number, add(child), label=answer)
+        return number
+
+    add(decision)
     return graph
 
 

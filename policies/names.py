@@ -104,13 +104,6 @@ class Names:
         name = self.column(i).name
         return self.schema[name] if self.features else Field(name)
 
-    def test(self, i: int, sign: str, cut: float, *, binary: bool = False) -> str:
-        """Return the comparison of feature ``i`` with ``cut`` in words: ``sign`` is "<=" or ">".
-
-        Of a ``binary`` feature, which is 0 or 1, it is "x = 0" or "x = 1".
-        """
-        return self.column(i).test(sign, cut, binary=binary)
-
     def between(self, i: int, low: float, high: float) -> str:
         """Return low < feature ``i`` <= high in words."""
         column = self.column(i)

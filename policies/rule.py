@@ -23,8 +23,8 @@ from milpcb.errors import InputError, LogWarning, UnknownNameError, clipped, sho
 from milpcb.plugins import registry
 from milpcb.types import Floats, Ints
 from policies.documents import check_sound, plain, read, read_fields
-from policies.drawing import LeafSummary, chain, ways_of
-from policies.exports.decisions import AllOf, Condition, Decision, Test, chain_of, cut_points, parts_of, tested
+from policies.drawing import LeafSummary, drawn, ways_of
+from policies.exports.decisions import Condition, Decision, chain_of, cut_points, in_words, parts_of, tested
 from policies.exports.python import python_source
 from policies.exports.sql import sql_expression
 from policies.names import Names
@@ -51,9 +51,9 @@ class Rule(ABC):
         """The action of each part."""
 
     @property
-    @abstractmethod
     def n_features(self) -> int:
         """The least number of columns that contexts must have."""
+        return 1 + max(tested(self._written()), default=0)
 
     @abstractmethod
     def _leaf(self, contexts: Floats) -> Ints:
@@ -63,12 +63,12 @@ class Rule(ABC):
     def __str__(self) -> str:
         """Return the rule in words: read literally, it gives every context the action that ``predict`` gives it."""
 
-    @abstractmethod
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the rule as a rooted networkx graph: nodes and edges have a ``label``, leaves ``action`` and ``part``.
 
         ``leaves`` adds share and mean cost to the labels of the leaf nodes.
         """
+        return drawn(self._written(), self.names, leaves, lines=isinstance(self, ChainRule))
 
     def predict(self, contexts: Any) -> Ints:
         """Return the action of each context, (n, d) -> (n,) numbers; of a data frame, the columns the rule names."""
@@ -110,7 +110,7 @@ class Rule(ABC):
         ]
 
     def decision(self) -> Decision | None:
-        """Return the rule as nested decisions, from which its source is written; None where it is none."""
+        """Return the rule as nested decisions, from which source and drawing are made; None where it is none."""
         return None
 
     def to_sql(self, actions: Sequence[Value] | None = None) -> str:
@@ -250,10 +250,6 @@ class ChainRule(Rule):
     def _conditions(self) -> Sequence[Condition]:
         """The tests; there is one action more."""
 
-    @property
-    def _tests(self) -> list[str]:
-        return [_in_words(condition, self.names) for condition in self._conditions]
-
     def decision(self) -> Decision:
         return chain_of(self._conditions, self.leaf_actions)
 
@@ -261,19 +257,9 @@ class ChainRule(Rule):
         *plays, last = (f"play {self.names.action(action)}" for action in self.leaf_actions)
         if not plays:
             return last
-        rules = (f"if {test}:\n    {play}\n" for test, play in zip(self._tests, plays, strict=True))
+        tests = [in_words(condition, self.names) for condition in self._conditions]
+        rules = (f"if {test}:\n    {play}\n" for test, play in zip(tests, plays, strict=True))
         return "el".join(rules) + f"else:\n    {last}"
-
-    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
-        """Return the chain of tests; see Rule.graph."""
-        return chain(self._tests, self.leaf_actions, self.names, leaves)
-
-
-def _in_words(condition: Condition, names: Names) -> str:
-    if isinstance(condition, Test):
-        return condition.in_words(names)
-    word = " and " if isinstance(condition, AllOf) else "\nor "
-    return word.join(_in_words(part, names) for part in condition.parts)  # type: ignore[union-attr]  # no chain has sums
 
 
 def _often(counts: Any, n_contexts: int) -> Floats:

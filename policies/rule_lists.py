@@ -76,10 +76,6 @@ class RuleList(ChainRule):
         return (*(rule.action for rule in self.rules), self.default)
 
     @property
-    def n_features(self) -> int:
-        return 1 + max((rule.feature for rule in self.rules), default=0)
-
-    @property
     def _conditions(self) -> list[Comparison]:
         return [rule.test() for rule in self.rules]
 

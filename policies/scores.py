@@ -11,7 +11,7 @@ import numpy as np
 
 from milpcb.core.decimals import written
 from milpcb.types import Floats, Ints
-from policies.drawing import LeafSummary, chain, fan
+from policies.drawing import LeafSummary, drawn, fan
 from policies.names import Names
 from policies.rule import Rule
 
@@ -86,7 +86,7 @@ class ScoreRule(Rule):
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the score with an edge for each range, to the leaf that is played there; see Rule.graph."""
         if not self._used:
-            return chain((), self.leaf_actions, self.names, leaves)
+            return drawn(self.leaf_actions[0], self.names, leaves)
         ranges = [self._range(action) for action in self.leaf_actions]
         return fan("\n".join(self._formula), ranges, self.leaf_actions, self.names, leaves)
 

@@ -60,10 +60,6 @@ class ThresholdRule(ChainRule):
         return self.actions
 
     @property
-    def n_features(self) -> int:
-        return self.feature + 1
-
-    @property
     def _conditions(self) -> list[Test]:
         return [Test(self.feature, "<=", cut, self.binary) for cut in self.cuts]
 

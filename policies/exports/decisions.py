@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from milpcb.data.columns import HOLDS, Column, Membership, Number, Reached
@@ -18,10 +20,6 @@ class Test:
     sign: str
     cut: float
     binary: bool = False
-
-    def in_words(self, names: Names) -> str:
-        """Return ``x <= cut`` or what it is; of a binary feature ``x = 0`` or ``x = 1``."""
-        return names.test(self.feature, self.sign, self.cut, binary=self.binary)
 
 
 @dataclass(frozen=True)
@@ -76,6 +74,19 @@ def chain_of(conditions: Sequence[Condition], actions: Sequence[int]) -> Decisio
     for condition, action in zip(reversed(conditions), reversed(actions[:-1]), strict=True):
         decision = If(condition, action, decision)
     return decision
+
+
+def in_words(condition: Condition, names: Names) -> str:
+    """Return a condition in words, two bounds of a feature as one; sums have none."""
+    if isinstance(condition, Test):
+        return names.column(condition.feature).test(condition.sign, condition.cut, binary=condition.binary)
+    if not isinstance(condition, AllOf):
+        return "\nor ".join(in_words(part, names) for part in condition.parts)  # type: ignore[union-attr]
+    texts = []
+    for feature, bounds in groupby(condition.parts, attrgetter("feature")):
+        low, *high = bounds
+        texts.append(names.between(feature, low.cut, high[0].cut) if high else in_words(low, names))  # type: ignore[union-attr]
+    return " and ".join(texts)
 
 
 def tested(decision: Decision) -> frozenset[int]:

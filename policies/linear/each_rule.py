@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from milpcb.types import Floats, Ints
-from policies.drawing import LeafSummary, chain, fan
+from policies.drawing import LeafSummary, drawn, fan
 from policies.exports.decisions import AllOf, Decision, Reaches, Term, chain_of
 from policies.linear.labelings import Labels, ScoreKind, Shape, Words, product_of
 from policies.linear.rule import Steps, points_lines, points_of, points_text
@@ -94,7 +94,7 @@ class HighestScore(Rule):
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the scores with an edge to each action; see Rule.graph."""
         if not self._used:
-            return chain((), self.leaf_actions, self.names, leaves)
+            return drawn(self.leaf_actions[0], self.names, leaves)
         tests = [f"{self.names.action(action)} has the highest" for action in self.leaf_actions]
         return fan("\n".join(self._formulas), tests, self.leaf_actions, self.names, leaves)
 

@@ -206,7 +206,7 @@ def _findings(rule: LinearRule, i: int, labels: Mapping[str, str], whole: bool) 
     column, weight, steps = rule.names.column(i), rule.weights[i], rule.steps[i]
     heading = labels.get(column.name, column.name)
     if not isinstance(column, Number):  # a condition, which is 1 where it holds
-        words, other = rule.names.test(i, ">", 0.5), "not so"
+        words, other = column.test(">", 0.5), "not so"
         if isinstance(column, Reached):
             below, words = _ranges([ceil(column.cut) if whole else column.cut], whole)
             other = f"{below} or missing"

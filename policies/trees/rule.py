@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import count, product
-from typing import TYPE_CHECKING
+from itertools import product
 
 import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
-from policies.drawing import LeafSummary, add_leaf
-from policies.exports.decisions import Decision, If
+from policies.exports.decisions import Decision, If, in_words
 from policies.exports.decisions import Test as Comparison
 from policies.literals import Literals
 from policies.names import Names
 from policies.rule import Rule
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 @dataclass(frozen=True)
@@ -37,10 +32,6 @@ class Split:
     yes: Node
     no: Node
     binary: bool = False
-
-    def test(self, names: Names) -> str:
-        """Return the test in words."""
-        return names.test(self.feature, "<=", self.threshold, binary=self.binary)
 
 
 Node = Leaf | Split
@@ -63,10 +54,6 @@ class DecisionTree(Rule):
     def leaf_actions(self) -> tuple[int, ...]:
         return tuple(node.action for node in nodes_of(self.root) if isinstance(node, Leaf))
 
-    @property
-    def n_features(self) -> int:
-        return 1 + max((node.feature for node in nodes_of(self.root) if isinstance(node, Split)), default=0)
-
     def action_on(self, context: Floats) -> int:
         """Return the action of one context (d,), which is not checked: what ``predict`` gives it, for loops."""
         node = self.root
@@ -84,27 +71,7 @@ class DecisionTree(Rule):
         return leaf
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self.root, self.names, ""))
-
-    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
-        """Return the tree as a networkx graph; nodes carry ``label``, edges ``label`` "yes" or "no"; see Rule.graph."""
-        import networkx as nx
-
-        graph = nx.DiGraph()
-        numbers, parts = count(), count()
-
-        def add(node: Node) -> int:
-            number = next(numbers)
-            if isinstance(node, Leaf):
-                add_leaf(graph, number, next(parts), node.action, self.names, leaves)
-                return number
-            graph.add_node(number, label=node.test(self.names), feature=node.feature, threshold=node.threshold)
-            for answer, child in (("yes", node.yes), ("no", node.no)):
-                graph.add_edge(number, add(child), label=answer)
-            return number
-
-        add(self.root)
-        return graph
+        return "\n".join(_lines(self.decision(), self.names, ""))
 
 
 def rows_of_leaves(node: Node, contexts: Floats, rows: Ints) -> Iterator[Ints]:
@@ -129,14 +96,14 @@ def nodes_of(node: Node) -> Iterator[Node]:
 def _decision(node: Node) -> Decision:
     if isinstance(node, Leaf):
         return node.action
-    return If(Comparison(node.feature, "<=", node.threshold), _decision(node.yes), _decision(node.no))
+    return If(Comparison(node.feature, "<=", node.threshold, node.binary), _decision(node.yes), _decision(node.no))
 
 
-def _lines(node: Node, names: Names, indent: str) -> list[str]:
-    if isinstance(node, Leaf):
-        return [f"{indent}play {names.action(node.action)}"]
+def _lines(node: Decision, names: Names, indent: str) -> list[str]:
+    if isinstance(node, int):
+        return [f"{indent}play {names.action(node)}"]
     yes, no = _lines(node.yes, names, indent + "    "), _lines(node.no, names, indent + "    ")
-    return [f"{indent}if {node.test(names)}:", *yes, f"{indent}else:", *no]
+    return [f"{indent}if {in_words(node.condition, names)}:", *yes, f"{indent}else:", *no]
 
 
 def all_nodes(tests: list[tuple[int, float, bool]], n_actions: int, depth: int) -> Iterator[Node]:

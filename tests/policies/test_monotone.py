@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
+from policies.exports.decisions import in_words
 from policies.monotone import MonotoneRules
 from policies.monotone.rule import Axis, Order, axes_of
 from policies.names import Names
@@ -174,7 +175,7 @@ def test_contexts_at_the_same_place_are_one(rules, contexts, group):
 def test_a_condition_says_which_values_reach_the_floor(axis, floor, text):
     """Directions turn the comparison round, steps are said by their cut points."""
     test = axis.test(floor)
-    assert ("" if test is None else test.in_words(ORDERED)) == text
+    assert ("" if test is None else in_words(test, ORDERED)) == text
 
 
 def test_floors_are_the_lowest_contexts_of_an_action():
