@@ -63,7 +63,6 @@ class BoxRule(ChainRule):
 
     @property
     def leaf_actions(self) -> tuple[int, ...]:
-        """The actions inside and outside; one for a constant."""
         return (self.inside, self.outside) if self.intervals else (self.inside,)
 
     @property
@@ -134,7 +133,6 @@ class BoxList:
         return tuple(self._interval(*side) for side in (bounds[:2], bounds[2:]) if side != [0, 1])
 
     def _below_bounds(self, contexts: Floats) -> Bools:
-        """Return (n, bounds): which of the ``contexts`` (n, d) are at or below which bound."""
         feature, bound = (np.array(part) for part in zip(*self._bounds, strict=True))
         return np.asarray(contexts[:, feature] <= bound)
 
@@ -234,7 +232,6 @@ class BoxTerms(PathTerms):
 
     @property
     def wide_graph(self) -> Graph:
-        """A path for each box, with any action inside and any outside."""
         boxes, n_boxes = np.arange(1, len(self._boxes)), len(self._boxes) - 1
         source = np.concatenate([np.zeros(1 + n_boxes, dtype=np.int64), boxes])
         to = np.concatenate([[n_boxes + 1], boxes, np.full(n_boxes, n_boxes + 1)])
@@ -310,7 +307,6 @@ class OpenedBoxes(OpenedPaths):
         return f"the totals of all {spaced(len(self._boxes))} boxes that hold different contexts"
 
     def policies(self) -> Iterator[BoxRule]:
-        """List all rules by the definition: constants, then every box of one feature, then of two."""
         yield from (BoxRule((), a, a, self._names) for a in range(self.n_actions))
         for r in range(1, self._most + 1):
             for sides in combinations(self._intervals(), r):

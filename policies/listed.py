@@ -54,7 +54,6 @@ class ListedPolicy(Rule):
         return np.searchsorted(self.leaf_actions, labels).astype(np.int64)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two labelings are of the same contexts and alike; names and numbers in a list do not count."""
         if not isinstance(other, ListedPolicy):
             return NotImplemented
         return np.array_equal(self.contexts, other.contexts) and np.array_equal(self.labels, other.labels)
@@ -69,7 +68,6 @@ class ListedPolicy(Rule):
         return f"labeling {self.index}: {', '.join(parts)}"
 
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
-        """Return one node for the list, with a leaf an action; see Rule.graph."""
         tests = [f"{count} listed" for count in np.unique(self.labels, return_counts=True)[1].tolist()]
         return fan(f"labeling {self.index}", tests, self.leaf_actions, self.names, leaves)
 
@@ -133,7 +131,6 @@ class OpenedList(Opened):
         self._policies, self._labels = policies, labels[:, distinct.first]
 
     def program(self, *, constrained: bool = False) -> ListedEncoding:
-        """Return the simplex over the list; an LP suffices unless side constraints are added."""
         del constrained  # the one cost map is linear and exact
         return ListedEncoding(ListedSearch(self._policies, self._labels, self.n_actions))
 
@@ -147,7 +144,6 @@ class OpenedList(Opened):
         return self.search().near(asked)
 
     def policies(self) -> Iterator[Policy]:
-        """List the policies in the order given."""
         return iter(self._policies)
 
     def draw(self, rng: np.random.Generator) -> Policy:
@@ -241,7 +237,6 @@ def _merged(labels: Ints, contexts: Floats) -> Distinct:
 
 
 def _label_array(labelings: Any, n_actions: int) -> Ints:
-    """Return labelings as a read-only (N, m) array; raises InputError on shape, kind or range."""
     array = whole_array("labelings", labelings)
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(

@@ -84,13 +84,11 @@ class Literals:
         return outcomes(self.contexts, self.tests)
 
     def _place(self, literal: int) -> tuple[int, int]:
-        """Return the place of a literal's feature in ``features``, and the number of its cut among the feature's."""
         i = bisect_right(self._starts, literal) - 1
         return i, literal - self._starts[i]
 
     @cached_property
     def _starts(self) -> list[int]:
-        """``first`` as Python numbers, which are faster one by one."""
         return [int(start) for start in self.first]
 
 

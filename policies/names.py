@@ -83,7 +83,6 @@ class Names:
         return context_array(np.column_stack(list(values.values())), least_columns)
 
     def _by_position(self, array: Floats) -> Floats:
-        """Return an array whose columns are taken in their order; raises InputError where there are more than names."""
         if self.features and array.shape[1] > len(self.features):
             raise InputError(
                 f"contexts have {array.shape[1]} columns, but the policy has names for {len(self.features)}: "

@@ -180,7 +180,6 @@ class Rule(ABC):
         return {**head, "names": plain(self.names), "fields": self._plain()}
 
     def _values(self, actions: Sequence[Value] | None) -> Sequence[Value]:
-        """Return what stands for each action, numpy's numbers and strings as Python's; raises InputError on too few."""
         if actions is None:
             return self.names.actions or range(max(self.leaf_actions) + 1)
         listed = several("actions", actions, object, "values, one for each action, 0, 1, ...")
@@ -230,7 +229,6 @@ class Rule(ABC):
 
     @classmethod
     def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
-        """Return the rule of ``_plain``'s data; raises KeyError, TypeError or ValueError on other data."""
         return cls(**read_fields(cls, data, but="names"), names=names)  # type: ignore[call-arg]  # every rule has names
 
     def __repr__(self) -> str:
@@ -263,7 +261,6 @@ class ChainRule(Rule):
 
 
 def _often(counts: Any, n_contexts: int) -> Floats:
-    """Return how often each context occurred, as numbers; raises InputError where that cannot be."""
     often = np.ones(n_contexts) if counts is None else np.asarray(counts, dtype=float)
     if often.shape != (n_contexts,) or not (np.isfinite(often).all() and (often >= 0).all() and often.any()):
         raise InputError(f"counts must be {n_contexts} numbers, one a context, none negative and not all 0")

@@ -202,7 +202,6 @@ class RuleListTerms(PathTerms):
 
     @cached_property
     def graph(self) -> Graph:
-        """A node for each cell; the outcome of a test that ends plays its cheapest action, and so does the default."""
         cells, node = self._cells, np.cumsum([0, *self._cells.sizes])
         source, to, leaf = [], [], []
         for level, (on, fired) in enumerate(zip(cells.on, cells.fired, strict=True)):
@@ -316,7 +315,6 @@ class OpenedRuleLists(OpenedPaths):
         return f"shortest paths over the sets of up to {self._most} of {len(self._literals)} tests"
 
     def policies(self) -> Iterator[RuleList]:
-        """List all rule lists once, short ones first; the last condition of each is not negated."""
         yield from (RuleList((), a, self._names) for a in range(self.n_actions))
         for r in range(1, self._most + 1):
             sides = [(*first, True) for first in product((True, False), repeat=r - 1)]

@@ -84,7 +84,6 @@ class ScoreRule(Rule):
         return "\n".join([*self._formula, *(f"{play} if {where}" for play, where in zip(plays, ranges, strict=True))])
 
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
-        """Return the score with an edge for each range, to the leaf that is played there; see Rule.graph."""
         if not self._used:
             return drawn(self.leaf_actions[0], self.names, leaves)
         ranges = [self._range(action) for action in self.leaf_actions]

@@ -106,7 +106,6 @@ class _Bins(PathTerms):
         return np.column_stack([np.searchsorted(points, contexts[:, f]) for f, points in self._cuts.items()])
 
     def _rule(self, position: int, cuts: Sequence[int], actions: Sequence[int]) -> ThresholdRule:
-        """Return the rule on the feature at a position that is cut above these of its bins."""
         f = self._features[position]
         points = tuple(float(self._cuts[f][bin_]) for bin_ in cuts)
         return ThresholdRule(f, points, tuple(actions), self._names, self._binary[f])
@@ -117,7 +116,6 @@ class ThresholdTerms(_Bins):
 
     @cached_property
     def walked(self) -> _Pieces:
-        """The terms piece by piece."""
         return _Pieces(self._cuts, self._binary, self.n_actions, self._max_cuts, self._names)
 
     def policy(self, terms: list[int]) -> ThresholdRule:
@@ -176,7 +174,6 @@ class _Pieces(_Bins):
         return np.asarray(sums[zeros[position] + stop] - sums[zeros[position] + start]).ravel()
 
     def deciding(self, place: Ints) -> tuple[Ints, Ints]:
-        """Return the pieces that hold the bins of ``place``, with all actions."""
         position, start, stop = self._ends
         bins = (place[:, 0] // self.n_actions - self._first)[position]
         leaves = np.flatnonzero((start <= bins) & (bins < stop))
@@ -269,7 +266,6 @@ class OpenedThresholds(OpenedPaths):
         return "a dynamic program over the bins of each feature"
 
     def policies(self) -> Iterator[ThresholdRule]:
-        """List all rules once: constants, then feature by feature, few cuts first."""
         yield from (ThresholdRule(0, (), (a,), self._names) for a in range(self.n_actions))
         for f, cuts in self._cuts.items():
             for c in range(1, min(self._max_cuts, len(cuts)) + 1):

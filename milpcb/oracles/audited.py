@@ -57,7 +57,6 @@ class AuditedOracle(SearchOracle):
         return [*super().route(), f"audited: {audits}, by a solver", *self._milp.route()]
 
     def close(self) -> None:
-        """Close the search and the solver's model; see Oracle.close."""
         super().close()
         self._milp.close()
 

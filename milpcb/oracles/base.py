@@ -185,11 +185,9 @@ class Oracle(ABC):
         return CostTable(self, np.sort(first))
 
     def _noiseless_table(self) -> Table:
-        """Return the table whose queries are cheapest, if no noise is added."""
         return CostTable(self, np.zeros(0, dtype=np.int64))
 
     def _column_table(self) -> Table:
-        """Return a table of leaf totals, on which noise may be; raises InputError."""
         raise InputError(
             f"{type(self).__name__} keeps no leaf totals to put noise on: open the oracle with kind 'search', or set "
             'noise_on = "contexts"'
@@ -202,14 +200,12 @@ class Oracle(ABC):
         return float(np.logaddexp.reduce(self._log_weights(nothing, 0, 0.0)))
 
     def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """Return (K,) log weights for costs (g, K) and a distinct context ``row``."""
         del costs, row, rate
         raise InputError(
             "action weights need a class that factorises: open the oracle with kind 'search' or 'enumeration'"
         )
 
     def _bound(self, constraints: Sequence[LabelConstraint]) -> list[SideConstraint]:
-        """Return side constraints on the distinct contexts."""
         return [constraint.bound(self.n_contexts, self.n_actions, self._checked) for constraint in constraints]
 
     def _group_of(self, row: int) -> int:
@@ -230,7 +226,6 @@ class Oracle(ABC):
         """Return V[a] for the distinct context ``row``."""
 
     def _profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
-        """Return (n, K): the profiles at some distinct contexts."""
         return np.array([self._profile(costs, row) for row in rows])
 
     def listing(self, asked: Within) -> Listing | None:
@@ -312,8 +307,6 @@ def _count_of(log: float) -> str:
 
 
 class _Grouping:
-    """Adds up the costs of context rows on which every policy plays alike."""
-
     def __init__(self, group: Ints) -> None:
         self.group = group
         self._order = np.argsort(group, kind="stable")

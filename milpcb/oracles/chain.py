@@ -138,7 +138,6 @@ class Chain(_Avoiding[int], Search):
         return [f"{step.name}: {step.why}" for step in self._steps]
 
     def answer(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
-        """Return bounds, a policy and why the search stopped; see Search.answer."""
         found = self._ask("answer", costs) if self._forbidden is None else super().answer(costs)
         return cast("tuple[float, float, Policy, Stop]", found)
 
@@ -189,7 +188,7 @@ class OpenedUnder(Opened):
 
     @cached_property
     def log_size(self) -> float:  # type: ignore[override]
-        """See above; computed when it is first asked for."""
+        """See above."""
         if "action_weights" not in self.capabilities:
             return self.opened.log_size
         try:
@@ -248,7 +247,6 @@ class OpenedUnder(Opened):
         return self.opened.near(replace(asked, rows=(*asked.rows, *self.rows, *cells)))
 
     def fixed(self) -> PolicyClass:
-        """Return the class, without the constraints."""
         return self.opened.fixed()
 
 

@@ -215,7 +215,6 @@ class GrowingOracle(ValueOracle):
 
 
 def _fixed(policies: PolicyClass, contexts: Any) -> PolicyClass:
-    """Return the class with the cut points that ``contexts`` give it; raises InputError where it cannot be kept."""
     opened = open_class(policies, contexts)
     opened.require("fixed")
     return opened.fixed()

@@ -186,7 +186,6 @@ class MilpOracle(Oracle):
         return self.program.integral or self.program.nearly_integral
 
     def close(self) -> None:
-        """Free the solver's model; see Oracle.close."""
         if not self._closed:
             super().close()
             self._session.close()
@@ -259,7 +258,6 @@ class MilpOracle(Oracle):
         return solution, objective.offset + everyone
 
     def _hold(self, sides: Sequence[SideConstraint]) -> None:
-        """Open the solver on the polytope and the rows of ``sides``."""
         self._held = sides
         self._n_cut_off = 0
         self._open(with_side_constraints(self.encoding, self.encoding.program, sides))

@@ -43,5 +43,4 @@ class Query:
 
     @property
     def _range(self) -> float:
-        """How far real totals may be apart."""
         return max(self.highest - self.lowest, LEAST_RANGE * self.size)

@@ -44,7 +44,6 @@ class SearchOracle(Oracle):
         self._search = self._open(opened, constraints)
 
     def _open(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> Search:
-        """Return the search that all queries go to: the chain of steps that ``explain`` prints."""
         opened.require("search")
         under = self._under(opened, constraints)
         if constraints:
@@ -63,7 +62,6 @@ class SearchOracle(Oracle):
         return lines
 
     def _under(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> OpenedUnder:
-        """Return the policies that keep all constraints; raises InfeasibleError where there are none."""
         sides = self._bound(constraints)
 
         def under(numbers: Iterable[int]) -> OpenedUnder:
@@ -78,11 +76,9 @@ class SearchOracle(Oracle):
 
     @property
     def log_derivations(self) -> float:
-        """See Oracle.log_derivations; where totals of terms are kept it is that of the terms, to the last bit."""
         return self._opened_class.terms().log_derivations if "columns" in self.capabilities else super().log_derivations
 
     def _column_table(self) -> Table:
-        """Return a table of the totals of the class's terms; raises InputError where there are none."""
         if "columns" not in self.capabilities:
             self._opened_class.require("totals")
             self._check_unlimited()
@@ -90,7 +86,6 @@ class SearchOracle(Oracle):
         return TermTable(self._opened_class.terms(), self)
 
     def _noiseless_table(self) -> Table:
-        """Return a table of leaf totals, where there are some and learners keep them."""
         return self._column_table() if self._keeps_leaf_totals() else super()._noiseless_table()
 
     def _keeps_leaf_totals(self) -> bool:
@@ -164,7 +159,6 @@ class EnumerationOracle(SearchOracle):
 
 
 def _list(opened: Opened) -> ListedSearch:
-    """Return the search through one policy for each distinct labeling."""
     opened.require("policies")
     too_many = InputError(
         f"more than {MOST_LISTED} policies cannot be enumerated; use oracle kind 'milp', or fewer literals"

@@ -156,7 +156,6 @@ class Terms(Recursion[Ints]):
 
     @cached_property
     def _anywhere(self) -> Ints:
-        """The place of a context, whichever it is."""
         return self.places(np.zeros((1, self.n_features)))[0]
 
 

@@ -80,8 +80,6 @@ def _kind(field: Field) -> str:
 
 
 class _Writer:
-    """Writes conditions over variables that are None where a value is missing."""
-
     def __init__(self, names: Names, actions: Sequence[Value], variables: dict[str, str]) -> None:
         self._names, self._actions, self._variables = names, actions, variables
 

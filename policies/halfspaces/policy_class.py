@@ -31,7 +31,6 @@ class LabelingEncoding(OneHotEncoding):
         return Objective(self._labels @ (costs[:, 1] - costs[:, 0]), float(costs[:, 0].sum()))
 
     def policy(self, number: int) -> HalfspaceRule:
-        """Return the rule of the widest margin that labels so."""
         return rule_of(self._contexts, self._labels[number], self._names)
 
 
@@ -69,7 +68,6 @@ class HalfspaceEncoding(Encoding):
         return Objective(costs[:, 1] - costs[:, 0], float(costs[:, 0].sum()))
 
     def decode(self, x: Floats, costs: Floats) -> HalfspaceRule:  # noqa: ARG002 - the labels alone determine the rule
-        """Return the rule of the widest margin that labels so."""
         return rule_of(self._contexts, x > 0.5, self._names)
 
 
@@ -140,7 +138,6 @@ class OpenedHalfspaces(Opened):
         return HalfspaceEncoding(self.contexts, self._names)
 
     def policies(self) -> Iterator[HalfspaceRule]:
-        """List a rule for each labeling of the contexts by halfspaces; raises InputError when there may be too many."""
         self.require("policies")
         return (rule_of(self.contexts, labels, self._names) for labels in LabelSeparator(self.contexts).labelings())
 

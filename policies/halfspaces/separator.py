@@ -189,7 +189,6 @@ def dichotomies(points: Floats) -> Dichotomies:
 
 
 def _turned(sides: Bools, on: Floats, room: Floats) -> Dichotomies:
-    """Return hyperplanes, by the ``sides`` (n, g) of the points, turned in all ways about the points ``on`` (n, d)."""
     ways = _binary(on.shape[1])
     labels = np.repeat(sides[:, None], len(ways), axis=1)
     np.put_along_axis(labels, np.broadcast_to(on[:, None], (len(on), *ways.shape)), ways[None], axis=2)
@@ -257,7 +256,6 @@ class LabelSeparator(Separator):
         return np.asarray(labels[kept])
 
     def _cheap(self, prices: Floats) -> Iterator[Ints]:
-        """Yield sets that cost less than 1; the members of each are dearer for the next."""
         now = prices.copy()
         for _ in range(_SETS):
             members = np.flatnonzero(vertex(self._hulls, now) > _ZERO)

@@ -48,7 +48,6 @@ class HighestScore(Rule):
 
     @property
     def leaf_actions(self) -> tuple[int, ...]:
-        """All actions; where no feature has a weight, the one of the highest base."""
         return tuple(range(len(self.bases))) if self._used else (self.bases.index(max(self.bases)),)
 
     def decision(self) -> Decision:
@@ -92,7 +91,6 @@ class HighestScore(Rule):
         return "\n".join([*self._formulas, "play the action of the highest score, of equal scores the first"])
 
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
-        """Return the scores with an edge to each action; see Rule.graph."""
         if not self._used:
             return drawn(self.leaf_actions[0], self.names, leaves)
         tests = [f"{self.names.action(action)} has the highest" for action in self.leaf_actions]
@@ -140,17 +138,14 @@ class EachScore(ScoreKind):
 
     @property
     def made_by(self) -> tuple[int, ...]:
-        """Weights that are enough, known of three columns for three actions alone."""
         return _ALL_MADE_BY if self.n_actions <= 3 else _ALL_MADE_BY[:3]
 
     def labels_to_build(self, shapes: Sequence[Shape]) -> int:
-        """Return the number of weights, times placements of bases, times patterns."""
         patterns = prod(len(shape.grid) for shape in shapes)
         vectors = prod(n_vectors(shape.bound, self.n_actions) for shape in shapes)
         return vectors * patterns * n_placements(patterns, self.n_actions)
 
     def weights(self, bounds: Sequence[int]) -> Ints:
-        """Return weights (N, s, K)."""
         vectors = [feature_weights(bound, self.n_actions) for bound in bounds]
         chosen = product_of([range(len(each)) for each in vectors])
         columns = [each[numbers] for each, numbers in zip(vectors, chosen.T, strict=True)]
@@ -159,7 +154,6 @@ class EachScore(ScoreKind):
         return np.asarray(every[np.lexsort((size, every.any(axis=2).sum(axis=1)))])
 
     def keys(self, points: Ints, weights: Ints, words: Words) -> tuple[Ints, Ints]:
-        """Place the actions in every order."""
         scores = np.einsum("ps,nsk->npk", points, weights).astype(np.int32)
         labels = highest(scores, placed(scores))
         return words.keys(labels.reshape(-1, len(points))), np.repeat(np.arange(len(weights)), labels.shape[1])

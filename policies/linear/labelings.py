@@ -93,7 +93,6 @@ class LabelTable:
 
     @cached_property
     def _ranked(self) -> tuple[Any, Ints]:
-        """The rows as bytes, sorted, and the number of each."""
         rows = _as_bytes(self.labels)
         order = np.argsort(rows)
         return rows[order], order
@@ -158,16 +157,13 @@ class OneScore(ScoreKind):
 
     @property
     def made_by(self) -> tuple[int, ...]:
-        """The weights that make all threshold functions."""
         return (0, 1, 1, 2, 3, 5) if self.n_actions == 2 else ()
 
     def labels_to_build(self, shapes: Sequence[Shape]) -> int:
-        """Return the number of weights, times placements of cuts, times patterns."""
         patterns, n_cuts = prod(len(shape.grid) for shape in shapes), self.n_actions - 1
         return prod(2 * shape.bound + 1 for shape in shapes) * comb(patterns + n_cuts, n_cuts) * patterns
 
     def weights(self, bounds: Sequence[int]) -> Ints:
-        """Return weights (N, s) without a common factor."""
         box = product_of([sorted(range(-bound, bound + 1), key=lambda w: (abs(w), -w)) for bound in bounds])
         chosen = box[np.gcd.reduce(box, axis=1) <= 1]
         return np.asarray(chosen[np.lexsort((np.abs(chosen).sum(axis=1), np.count_nonzero(chosen, axis=1)))])
@@ -184,7 +180,6 @@ class OneScore(ScoreKind):
         return above[:, cuts].sum(axis=2)[possible], np.nonzero(possible)[0]
 
     def rule(self, points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Names) -> LinearRule:
-        """Return the rule with primitive weights, each cut at a score that some context has."""
         weights = weights // max(1, int(np.gcd.reduce(weights)))
         scores = points @ weights
         cuts = (int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(self.n_actions - 1))

@@ -35,7 +35,6 @@ MOST_HELD = 2 * 10**7
 
 
 def _too_wide(scored: Scored) -> str:
-    """Return why scores span too much for branch and bound and what would fix it, or nothing when they do not."""
     table = np.rint(scored.table()).astype(np.int64)
     span = int(scored.max_weight * scored.copies @ np.ptp(table, axis=0))
     counted = f"scores span {span} points on {len(table)} contexts, {{}} numbers to hold"
@@ -67,7 +66,7 @@ class OpenedLinear(Opened):
 
     @cached_property
     def unsupported(self) -> dict[str, str]:  # type: ignore[override]
-        """Size that is too large on these contexts, and its remedy."""
+        """Sizes that are too large on these contexts, and their remedies."""
         found = {}
         if not self._program_by_tables and (reason := beyond_tolerance(self.scored, self._big_m())):
             found["program"] = reason
@@ -99,7 +98,6 @@ class OpenedLinear(Opened):
         return found
 
     def _bounds(self) -> list[int]:
-        """Return bounds on the number of labelings, whatever the oracle."""
         scored, cuts, distinct = self.scored, self.n_actions - 1, len(self.contexts)
         features, columns = int(scored.copies.sum()), len(scored.columns)
         halfspaces = [2 * sum(comb(distinct - 1, k) for k in range(s + 1)) for s in (scored.limit, columns)]
@@ -147,7 +145,6 @@ class OpenedLinear(Opened):
         return None if self._no_tables else near_rules(self._supports, asked)
 
     def policies(self) -> Iterator[ScoringRule]:
-        """List the rules, few features first: primitive weights in the box, all placements of cuts among the scores."""
         for weights in self._weights():
             for cuts in combinations_with_replacement(_places(self.scored.points @ weights), self.n_actions - 1):
                 yield self.scored.rule_of(weights, cuts)
@@ -229,7 +226,6 @@ class OpenedEach(OpenedLinear):
         return [vectors * n_placements(len(self.contexts), self.n_actions)]
 
     def policies(self) -> Iterator[ScoringRule]:
-        """List the rules, few features first: weights in the box up to a shift, all bases that change a label."""
         vectors = feature_weights(self.scored.max_weight, self.n_actions)[1:]
         for support, chosen in self._chosen(vectors):
             weights = self._spread(support, chosen, self.n_actions)

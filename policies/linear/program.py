@@ -79,7 +79,6 @@ class LinearEncoding(Encoding):
         return Objective(coefficients, float(costs[:, 0].sum()))
 
     def decode(self, x: Floats, costs: Floats) -> ScoringRule:  # noqa: ARG002 - w and t alone determine the rule
-        """Return the rule with the weights w of ``x``, rounded, and the labels that their scores get at the cuts t."""
         totals = np.rint(x[self._w])
         # Scores are at least t or at most t - 1, up to the solver's tolerance: halfway is the safe place.
         labels = ((self._X @ totals)[:, None] >= x[self._t] - 0.5).sum(axis=1)
@@ -186,7 +185,6 @@ class TableEncoding(OneHotEncoding):
         self._supports, self._plays = supports, [_plays(batch.table) for batch in supports.batches]
 
     def objective(self, costs: Floats) -> Objective:
-        """Return what each row costs more than action 0 everywhere; sums are those of the definition."""
         above, prices = (costs[:, 1:] - costs[:, :1]).T, []
         for batch, cells, plays in zip(self._supports.batches, self._cells, self._plays, strict=True):
             n_patterns, n = batch.places.shape
@@ -215,6 +213,5 @@ class TableEncoding(OneHotEncoding):
 
 
 def _plays(table: LabelTable) -> Floats:
-    """Return ((K-1) P, N): whether the label is k, for k = 1..K-1 and each pattern."""
     actions = 1 + np.arange(int(table.labels.max()))[:, None]
     return np.asarray((table.labels[:, None] == actions).reshape(len(table.labels), -1).astype(float).T)

@@ -202,7 +202,6 @@ class ScoreCard:
 
 
 def _findings(rule: LinearRule, i: int, labels: Mapping[str, str], whole: bool) -> list[tuple[str, str]]:
-    """Return the findings of a column, of which one holds, each with its points."""
     column, weight, steps = rule.names.column(i), rule.weights[i], rule.steps[i]
     heading = labels.get(column.name, column.name)
     if not isinstance(column, Number):  # a condition, which is 1 where it holds
@@ -238,7 +237,6 @@ def _ranges(ends: Sequence[float], whole: bool) -> Iterator[str]:
 
 
 def _sums(cuts: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Yield each action that some sum leads to, with these sums in words, the greatest first."""
     yield len(cuts), f"{cuts[-1]} or more"
     for action in range(len(cuts) - 1, 0, -1):
         low, high = cuts[action - 1], cuts[action] - 1
@@ -254,8 +252,6 @@ SPACING = LINE / 11.0 * 72.0 / 25.4  # of lines, as a multiple of the size of le
 
 
 class _Row(NamedTuple):
-    """Cells of a sheet that end at ``ends``; letters of ``points``, in boxes or without."""
-
     cells: Sequence[str]
     ends: Sequence[float]
     bold: bool = False
@@ -264,7 +260,6 @@ class _Row(NamedTuple):
 
 
 def _sheets(rows: Sequence[_Row]) -> list[Any]:
-    """Return figures of A4, filled from above; text that is too long for its cell goes on below."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 

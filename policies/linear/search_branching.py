@@ -43,7 +43,6 @@ class BranchingSearch(Search):
         return float(costs[np.arange(len(costs)), labels].sum()), self._scored.rule(weights, labels)
 
     def profile(self, costs: Floats, row: int) -> Floats:
-        """Return V[a]: the least cost, and once more with the other action at ``row`` for sure."""
         each, gains = np.arange(len(costs)), costs[:, 1] - costs[:, 0]
         _, labels = self._solve(gains)
         best = int(labels[row])
@@ -55,7 +54,6 @@ class BranchingSearch(Search):
         return profile
 
     def _solve(self, gains: Floats) -> tuple[Ints, Ints]:
-        """Return the total weights of the columns and the labels (g,) that cost least."""
         matter, weights = np.flatnonzero(gains), np.zeros(len(self._bounds), dtype=np.int64)
         if len(matter) and len(weights):
             weights = self._search(self._X[matter], gains[matter])
@@ -63,7 +61,6 @@ class BranchingSearch(Search):
         return weights, (scores >= _best_cut(scores, gains)).astype(np.int64)
 
     def _search(self, X: Ints, gains: Floats) -> Ints:
-        """Return total weights that cost least, some cut given; only contexts whose gains are not 0 are handed over."""
         bounds, largest, limit = self._bounds, self._scored.max_weight, self._scored.limit
         order = np.argsort(-np.abs(gains @ (X - X.mean(axis=0))), kind="stable")
         known, found = min(0.0, float(gains.sum())), np.zeros(len(bounds), dtype=np.int64)
@@ -77,8 +74,6 @@ class BranchingSearch(Search):
 
 
 class _Levels(NamedTuple):
-    """Input of ``branch``: the columns in the order of the search."""
-
     context: Ints  # of each pattern of level 0
     lowest: Ints
     highest: Ints
@@ -92,7 +87,6 @@ class _Levels(NamedTuple):
 
 
 def _levels(X: Ints, bounds: Ints, copies: Ints, largest: int, limit: int) -> _Levels:
-    """Return the patterns of each level, from the last, which has one, to level 0."""
     n, lowest = X.shape[1], X.min(axis=0)
     sizes = np.ptp(X, axis=0) + 1
     ids, context = np.zeros(len(X), dtype=np.int64), np.zeros(1, dtype=np.int64)

@@ -77,7 +77,6 @@ class TableTerms(Terms):
         return [self._place(codes) for codes in self._supports.codes_of(contexts)]
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return a function that adds costs up by support and pattern; of the known contexts, as the search does."""
         if not np.array_equal(contexts, self._supports.scored.contexts):
             return super().adder(contexts)
 
@@ -88,7 +87,6 @@ class TableTerms(Terms):
         return add_up
 
     def value(self, totals: Floats) -> float:
-        """Return the least total, infinite where no row keeps the side constraints."""
         found = self._least(totals)
         return np.inf if found is None else found.total
 
@@ -100,7 +98,6 @@ class TableTerms(Terms):
         return found.total, self._supports.rule(found.batch, found.columns, found.row)
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return (K,): the least total of the rows by the action at ``place``, inf where there is none."""
         prices, patterns = self._prices(totals), self._patterns(place)
         at = [table[:, here, np.arange(len(here))] for table, here in zip(prices, patterns, strict=True)]
         free = [low - here.min(axis=0) for low, here in zip(least(prices), at, strict=True)]
@@ -177,7 +174,6 @@ class TableTerms(Terms):
         return [(terms - start) // len(batch.supports) for terms, start, batch in found]
 
     def _place(self, codes: Ints) -> Ints:
-        """Return the terms (S, K) of a context with these codes."""
         found = []
         for batch, start in zip(self._batches, self._first[:-1], strict=True):
             n_patterns, n = batch.places.shape

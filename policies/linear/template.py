@@ -168,7 +168,6 @@ def _walk_on(
     trail: Trail,
     found: Found,
 ) -> None:
-    """Walk from the root to the end of the walk, beginning with the cost trail.total[0]."""
     trail.depth[0], trail.edge[0], trail.node[0] = 0, 0, 0
     while trail.depth[0] >= 0:
         walk(edges, cost, ahead, rows, acts, within, mode, keys, trail, found)

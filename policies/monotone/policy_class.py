@@ -111,7 +111,7 @@ class OpenedMonotone(Opened):
 
     @cached_property
     def log_size(self) -> float:  # type: ignore[override]  # computed when first asked for
-        """The log of the product over chains, found when it is first asked for."""
+        """The log of the product over chains."""
         return sum(log(comb(n + self.n_actions - 1, n)) for n in self._order.chains())
 
     def program(self, *, constrained: bool = False) -> MonotoneEncoding:
@@ -127,7 +127,6 @@ class OpenedMonotone(Opened):
         return MonotoneSearch(self._order, self.n_actions)
 
     def policies(self) -> Iterator[MonotoneRule]:
-        """List the rules of all monotone labelings of the contexts, each once."""
         return map(self._order.rule, self._order.labelings(self.n_actions))
 
     def draw(self, rng: np.random.Generator) -> MonotoneRule:

@@ -132,7 +132,6 @@ class MonotoneSearch(Search):
         return self._total(costs, labels), self._order.rule(labels)
 
     def profile(self, costs: Floats, row: int) -> Floats:
-        """Return (K,): the least total cost by the action at ``row``; every action has its constant, so all finite."""
         supply, demand, flow = self._start(costs)
         free = self._cheapest(supply, demand, flow)
         g = len(self._rows)
@@ -151,7 +150,6 @@ class MonotoneSearch(Search):
         return np.maximum(gains, 0.0), np.maximum(-gains, 0.0), np.zeros(self._n_needs)
 
     def _cheapest(self, supply: Floats, demand: Floats, flow: Floats) -> Ints:
-        """Return the labels (g,) of a minimum cut; the arrays end as what a maximum flow leaves."""
         reached = maximum_flow(*self._arcs, supply, demand, flow)
         return np.asarray(reached.reshape(self._n_actions - 1, -1).sum(axis=0))
 

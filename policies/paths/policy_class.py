@@ -62,7 +62,6 @@ class PathTerms(Terms):
         return float(path_sums(self.graph, self.graph.costs(self.leaf_totals(totals))).low[0])
 
     def minimise(self, totals: Floats) -> tuple[float, Policy]:
-        """Return the least total and a policy that attains it, by the first edges of equal ones."""
         from policies.paths.kernels import least_edges
 
         totals = self.leaf_totals(totals)
@@ -73,14 +72,12 @@ class PathTerms(Terms):
         return np.asarray(self.profiles(totals, [place])[0])
 
     def profiles(self, totals: Floats, places: Sequence[Ints]) -> Floats:
-        """Return (n, K): the profiles at some places, by one pass from the root and one from the sink."""
         return self._by_action(self.leaf_totals(totals), places, soft=False)
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         return np.asarray(-self._by_action(rate * self.leaf_totals(totals), [place], soft=True)[0])
 
     def near(self, contexts: Floats, asked: Within) -> Listing:
-        """Return the policies asked for at ``contexts`` (n, d); see Terms.near."""
         from policies.paths.walks import Walker  # the compiler takes its time: only for those who ask for it
 
         add_up, terms = self.adder(contexts), self.walked
@@ -210,5 +207,4 @@ class OpenedPaths(Opened):
         return PathEncoding(self.own_terms.walked, self.contexts, constrained=constrained)
 
     def fixed(self) -> CuttingClass:
-        """Return the class with these cut points, explicit from now on."""
         return self._rules

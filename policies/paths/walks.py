@@ -127,7 +127,6 @@ class Walker:
         return np.where(paths < 0, self._graph.nothing, self._plain.edges.term[paths].astype(np.int64))
 
     def _list(self, cost: Floats, sums: PathSums, bound: float, keys: Marks) -> tuple[Found, bool]:
-        """Return the paths within a bound, and whether these are all."""
         found = self._room(min(MOST_LISTED, MOST_LABELS // max(1, self._depth)))  # memory is taken as it is filled
         done = self._walk(cost, sums, None, np.array([bound]), LIST, found, keys=keys, turns=MOST_TURNS)
         n, kept = int(found.number[0]), slice(min(int(found.number[0]), len(found.totals)))
@@ -186,7 +185,6 @@ class KeptPaths(RestrictedTerms):
         return KeptPaths(self._paths, (*self._rows, *rows))
 
     def value(self, totals: Floats) -> float:
-        """Return the least total, infinite where no derivation keeps the rows."""
         return float(self._walker.least(self._paths.leaf_totals(totals))[0][0])
 
     def minimise(self, totals: Floats) -> tuple[float, Policy]:

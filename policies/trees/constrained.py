@@ -119,7 +119,6 @@ class ConstrainedTrees(Search):
         self._graph, self._meeting, self._roots = found
 
     def value(self, costs: Floats) -> float:
-        """Return the least total cost, infinite where no tree keeps the rows."""
         return float(self._ask(None, costs, None)[0])
 
     def profile(self, costs: Floats, row: Any) -> Floats:
@@ -129,7 +128,6 @@ class ConstrainedTrees(Search):
         return -self._ask(rate, costs, self._leaves.near(row))
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
-        """Return the least total cost and a tree that attains it; at each node the first choice wins a tie."""
         least = self.value(costs)
         if least == np.inf:
             raise InfeasibleError("no tree keeps the side constraints")
@@ -163,14 +161,12 @@ class ConstrainedTrees(Search):
             graph.M[nodes] = own.sum(axis=0) if plain else 1.0
 
     def _split(self, test: int, sides: tuple[int, int], known: dict[int, int]) -> Node:
-        """Return a tree of two nodes, where the literals ``known`` have come out so."""
         if test < 0 or test in known:
             return self._node(sides[known.get(test, 0)], known)
         yes, no = (self._node(sides[side], {**known, test: side}) for side in (1, 0))
         return split(self._tests[test], yes, no)
 
     def _node(self, k: int, known: dict[int, int]) -> Node:
-        """Return the first subtree that makes the cost of a node."""
         graph = self._graph
         state = int(np.searchsorted(graph.start, k, side="right")) - 1
         if state < graph.last:

@@ -144,7 +144,6 @@ class RootCuts:
                 look()
 
     def _deeper(self, look: Look | None) -> bool:
-        """Evaluate one cut; return whether all are ruled out."""
         cut = int(cuts.take(self.frontier))
         if cut < 0:
             return True
@@ -188,7 +187,6 @@ class EveryCutSearch(Search):
         return upper
 
     def profile(self, costs: Floats, row: int) -> Floats:
-        """Return (K,): one search for each action, the others dearer by twice the range of all totals."""
         price = 2.0 * (costs.max(axis=1) - costs.min(axis=1)).sum()
         profile = np.empty(costs.shape[1])
         for action in range(len(profile)):
@@ -232,7 +230,6 @@ class EveryCutSearch(Search):
         return float(costs[np.arange(len(costs)), tree.predict(self._literals.contexts)].sum()), tree
 
     def _node(self, costs: Floats, table: RootTable, query: RootQuery, root: tuple[int, int] | None) -> Node:
-        """Return the best tree on the rows of a table, given its root."""
         if root is None:
             return Leaf(int(costs[table.numbers].sum(axis=0).argmin()))
         line, cut = root
@@ -248,5 +245,4 @@ class EveryCutSearch(Search):
 
     @cached_property
     def _orders(self) -> npt.NDArray[np.int32]:
-        """The contexts (d, g) in the order of each feature's codes."""
         return np.array([np.argsort(code, kind="stable") for code in self._literals.codes], dtype=np.int32)

@@ -32,7 +32,6 @@ class Limits:
     min_action_rows: int | None = None
 
     def __bool__(self) -> bool:
-        """Return whether anything is limited."""
         return self != Limits()
 
     def too_small(self, counts: Floats) -> Bools:

@@ -145,50 +145,42 @@ class OpenedTrees(Opened):
         self._every = TreesOn(literals, self.n_actions, depth, names, self._limits, self._counts)
         p = len(literals)
         self.log_size = float((2**depth - 1) * np.log(max(1, p)) + 2**depth * np.log(self.n_actions))
-        self.unsupported = {}
-        columns = f"trees of depth {depth} over {p} literals need {{}} columns"
-        remedy = "use less depth or fewer thresholds"
-        if reason := beyond(p * (2 * p) ** max(0, depth - 1), LARGEST, columns, remedy):
-            self.unsupported["program"] = reason
         self.route = route(self._every)
         self.keeps_totals = depth < COSTS_FROM or self.route is not Route.LITERALS
-        if self.route is Route.ROOTS:
-            if reason := no_states(self._every, Route.FEATURES):
-                self.unsupported["action_weights"] = f"action weights are sums over all trees, by states: {reason}"
-            if reason := too_slow(self._every):
-                self.unsupported["search"] = reason
-                if "program" in self.unsupported:
-                    self.unsupported["program"] = reason
-        if self._limits:
-            self.unsupported |= self._cannot_under_limits()
-        if no_terms := trees.no_terms(p):
-            self.unsupported["totals"] = no_terms
-        if no_rows := too_many_pairs(fewest_pairs(p, depth)):
-            self.unsupported.setdefault("constraints", no_rows)
+        self.unsupported = {what: reason for what, reason in self._lacking().items() if reason}
         every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints", "time_limit"}
         self.capabilities = every - self.unsupported.keys()
 
-    def _cannot_under_limits(self) -> dict[str, str]:
-        """Return what structure limits rule out, with the reasons."""
-        limits, depth = self._limits, self._depth
-        used = len(self._literals.features)
-        n_sets = comb(used, limits.features_of(used, depth))
-        cannot = {}
+    def _lacking(self) -> dict[str, str]:
+        """Return the reasons for what may be lacking, each empty where nothing is against it."""
+        limits, depth, p, used = self._limits, self._depth, len(self._literals), len(self._literals.features)
+        columns = f"trees of depth {depth} over {p} literals need {{}} columns"
+        by_roots, n_sets = self.route is Route.ROOTS, comb(used, limits.features_of(used, depth)) if limits else 1
+        found = {
+            "program": beyond(p * (2 * p) ** max(0, depth - 1), LARGEST, columns, "use less depth or fewer thresholds"),
+            "search": too_slow(self._every) if by_roots else "",
+            "totals": self._trees.no_terms(p),
+            "constraints": too_many_pairs(fewest_pairs(p, depth)),
+        }
+        if found["program"] and found["search"]:
+            found["program"] = found["search"]
+        if by_roots and (reason := no_states(self._every, Route.FEATURES)):
+            found["action_weights"] = f"action weights are sums over all trees, by states: {reason}"
         if limits.min_action_rows is not None:
-            cannot["fixed"] = "logged_actions belong to the contexts they were given for, so that no others may arrive"
+            found["fixed"] = "logged_actions belong to the contexts they were given for, so that no others may arrive"
         if n_sets > 1:
-            cannot["action_weights"] = (
+            found["action_weights"] = (
                 "trees with max_features are found set by set of features, and some are in several sets: their weights "
                 "do not add up; use oracle kind 'enumeration'"
             )
-            cannot["constraints"] = (
+            found["constraints"] = (
                 "the search holds no side constraints together with max_features, as a subtree then depends on more "
                 "than the contexts it is for; use oracle kind 'milp'"
             )
-            if self.route is not Route.ROOTS and n_sets * len(self._literals) ** max(1, depth - 2) > MOST_SUBTREES:
+            if not by_roots and n_sets * p ** max(1, depth - 2) > MOST_SUBTREES:
                 what = f"max_features = {limits.max_features} leaves {spaced(n_sets)} sets to search"
-                cannot["search"] = f"{what}; use oracle kind 'milp'"
-        return cannot
+                found["search"] = f"{what}; use oracle kind 'milp'"
+        return found
 
     def program(self, *, constrained: bool = False) -> TreeEncoding:
         """Return the AND/OR encoding; an LP suffices unless leaves or features are limited or constraints are added."""
@@ -228,7 +220,6 @@ class OpenedTrees(Opened):
         return self.terms().near(self.contexts, asked) if "totals" in self.capabilities else None
 
     def policies(self) -> Iterator[DecisionTree]:
-        """List all trees within the limits, small depths first; a split has two different sides."""
         for root in all_nodes(self._literals.tests, self.n_actions, self._depth):
             if self._allowed(root):
                 yield DecisionTree(root, self._names)
@@ -245,7 +236,6 @@ class OpenedTrees(Opened):
         return DecisionTree(Leaf(int(rng.integers(self.n_actions))), self._names)
 
     def fixed(self) -> DecisionTrees:
-        """Return the class with these cut points, explicit from now on."""
         return self._trees.with_cuts_of(self._given, self._names)
 
     def _allowed(self, root: Node) -> bool:
@@ -253,7 +243,6 @@ class OpenedTrees(Opened):
 
 
 def _logged(actions: Sequence[int], n_actions: int) -> tuple[int, ...]:
-    """Return the actions that were logged, checked, as a tuple; raises InputError."""
     logged = whole_array("logged_actions", actions)
     if logged.ndim != 1 or logged.min(initial=0) < 0 or logged.max(initial=0) >= n_actions:
         raise InputError(f"logged_actions must be one action 0..{n_actions - 1} for each row of the contexts")

@@ -48,7 +48,6 @@ class TreeSearch(Search):
         return -add_up(1.0, self._answers(1.0, rate * costs, self._pattern(row))[0])
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
-        """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins ties."""
         given, closed = ContextCosts(costs, self._counts), self._closed[0]
         if len(self._closed) > 1:
             closed = self._closed[self._answers(None, costs, None).min(axis=(1, 2)).argmin()]
@@ -82,7 +81,6 @@ class TreeSearch(Search):
         return ConstrainedTrees(leaves, self._literals.tests, self._trees.names, rows, most)
 
     def _pattern(self, row: int) -> Bools:
-        """Return (p,): which literals hold at a context."""
         return np.asarray(self._literals.pattern(row) if self._by_codes else self._truth[row])
 
     def _answers(self, soft: Soft, costs: Floats, pattern: Bools | None) -> Floats:

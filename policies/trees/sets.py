@@ -65,7 +65,6 @@ def fits(p: int, depth: int, n_actions: int, n_planes: int, most_leaves: int | N
 
 
 def _starts(p: int, depth: int) -> Ints:
-    """Return ``start`` of all sets of less than ``depth`` literals."""
     last, starts, n_before = np.array([-1]), [np.zeros(0, np.int64)], 1
     for _ in range(depth):
         n_above = p - 1 - last

@@ -73,7 +73,6 @@ class TreeTerms(Terms):
         return TreeTerms(self._tests, self.n_actions, self.depth, self._names, (*self._rows, *rows))
 
     def near(self, contexts: Floats, asked: Within) -> Listing | None:
-        """Return the trees asked for, where the answers of all states fit memory and the trees are few enough."""
         if not fits(self.n_literals, self.depth, self.n_actions, self.n_actions - 1, None):
             return None
         return NearTrees(outcomes(contexts, self._tests), self.depth, asked).listing(self._tests, self._names)
@@ -82,7 +81,6 @@ class TreeTerms(Terms):
         return self.trees.value(totals)
 
     def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
-        """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
         return self.trees.minimise(totals)
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
@@ -92,7 +90,6 @@ class TreeTerms(Terms):
         return self.trees.log_weights(totals, place, rate)
 
     def _paths(self, contexts: Floats) -> Ints:
-        """Return the numbers (n, p^D) of the paths that contexts may take."""
         sides = 2 * np.arange(self.n_literals) + outcomes(contexts, self._tests)
         paths = np.zeros((len(contexts), 1), np.int64)
         for length in range(1, self.depth + 1):
@@ -206,7 +203,6 @@ class NearTrees:
         return self._known[key][1]
 
     def _parts(self, here: Bools, height: int, bound: float) -> Trees:
-        """Return the leaves, stumps and both sides of roots within a bound on the contexts ``here`` (n,)."""
         tables = self._tables[here]
         if height == 1:
             return self._stumps(self._held[here], tables, bound)

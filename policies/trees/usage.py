@@ -200,7 +200,6 @@ def _action_classes(weights: Floats) -> tuple[Ints, Ints]:
 
 
 def _check(n_numbers: int, n_rows: int) -> None:
-    """Raise SearchTooLargeError where so many numbers are too many to keep, or to sort by the weights of all rows."""
     if reason := too_many_pairs(n_numbers):
         raise SearchTooLargeError(reason)
     check_rows(n_rows, n_numbers)
