@@ -63,6 +63,7 @@ SETTINGS: list[tuple[Any, str]] = [
             ({"monotone": {"age": "more"}, "min_samples_leaf": 3}, "limits on the rows"),
         )
     ),
+    (OptimalPolicy(policies=FiniteClass([[0] * N, [1] * N], 2), monotone={"price": "more"}), "rules"),
     *(
         (OptimalThresholdRule(constraints=[rule]), named)
         for rule, named in (
@@ -76,14 +77,6 @@ SETTINGS: list[tuple[Any, str]] = [
         )
     ),
 ]
-
-
-@pytest.mark.parametrize(("estimator", "named"), SETTINGS)
-def test_a_setting_that_cannot_be_is_named(estimator: Any, named: str) -> None:
-    """By the parameter that was given, and not by that of the policy class."""
-    refused(lambda: estimator.fit(PEOPLE, COSTS), named)
-
-
 TABLES: list[tuple[Any, str]] = [
     (pl.DataFrame({"x": ["2020-01-01"] * 3}).with_columns(pl.col("x").str.to_date()), "'x'"),
     (pl.DataFrame({"x": [[1], [2], [3]]}), "'x'"),
@@ -97,14 +90,6 @@ TABLES: list[tuple[Any, str]] = [
         for values in ([1, "1"], [True, "True"], [True, 2], [1.5, "a"])
     ),
 ]
-
-
-@pytest.mark.parametrize(("table", "named"), TABLES)
-def test_a_table_that_cannot_be_read_is_named(table: Any, named: str) -> None:
-    """By the column, and what no rule can test in it."""
-    refused(lambda: OptimalPolicyTree().fit(table, np.arange(len(table)) % 2), named, error=ValueError)
-
-
 TARGETS: list[tuple[Any, str]] = [
     (["a", "a", "a"], "'a'"),
     (np.array([1, "a", 2], dtype=object), "of one kind"),
@@ -117,10 +102,18 @@ TARGETS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("y", "named"), TARGETS)
-def test_targets_that_cannot_be_read_are_named(y: Any, named: str) -> None:
-    """Labels and costs, missing, infinite or of an action twice."""
-    refused(lambda: OptimalPolicyTree().fit(NUMBERS, y), named)
+@pytest.mark.parametrize(
+    ("estimator", "table", "y", "named", "error"),
+    [
+        *((estimator, PEOPLE, COSTS, named, InputError) for estimator, named in SETTINGS),
+        *((OptimalPolicyTree(), table, np.arange(len(table)) % 2, named, ValueError) for table, named in TABLES),
+        *((OptimalPolicyTree(), NUMBERS, y, named, InputError) for y, named in TARGETS),
+    ],
+)
+def test_what_cannot_be_fitted_is_named(estimator: Any, table: Any, y: Any, named: str, error: type[Exception]) -> None:
+    """By parameter, column or row; the estimator stays unfitted."""
+    refused(lambda: estimator.fit(table, y), named, error=error)
+    assert not hasattr(estimator, "policy_")
 
 
 def priced(**cost: Any) -> LoggedPolicyTree:
@@ -182,15 +175,10 @@ def test_a_log_that_cannot_be_learnt_from_is_named(fit: Callable[[], object], na
     refused(fit, named)
 
 
-def test_lists_have_no_rules_of_columns() -> None:
-    """So nothing can be monotone in them."""
-    policies = FiniteClass([[0] * N, [1] * N], 2)
-    refused(lambda: OptimalPolicy(policies=policies, monotone={"price": "more"}).fit(PEOPLE[["price"]], COSTS), "rules")
-
-
 def test_constraints_that_conflict_are_named() -> None:
     """Constraints that no policy keeps together are refused; a value that no row has is a warning."""
     rules = [share_at_most("wait", 0.5), never("treat", "age >= 0"), never("wait", "region is not x and price > 2")]
+    estimator = OptimalThresholdRule(constraints=rules)
     with pytest.warns(UserWarning, match="'x'"):
-        refused(lambda: OptimalThresholdRule(constraints=rules).fit(PEOPLE, COSTS), "wait", error=InfeasibleError)
-    refused(lambda: share_at_most("treat", 1.2), "share", error=InputError)
+        refused(lambda: estimator.fit(PEOPLE, COSTS), "wait", error=InfeasibleError)
+    assert not hasattr(estimator, "policy_")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from milpcb.constraints import LabelConstraint, parity, share_at_most
-from milpcb.errors import InfeasibleError
+from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees, FiniteClass, MonotoneRules, ThresholdRules
@@ -22,6 +22,8 @@ NAMED = DecisionTrees(3, depth=1, feature_names=["old", "ill"], action_names=["w
 CUTS = ((0.5,), (0.5,))
 SEVERAL: list[Any] = [-1.0, np.nan, True, "1"]
 BUDGET = share_at_most(2, 0.2)
+CONSTANT = FiniteClass([[0] * 5, [1] * 5], 2)
+KINDS = ["milp", "search", "enumeration"]
 
 
 class Forgetful(DecisionTrees):
@@ -47,14 +49,6 @@ OPENINGS: list[tuple[dict[str, Any], str]] = [
     ({"policies": MonotoneRules(3), "kind": "search", "constraints": [BUDGET]}, "'milp'"),
     ({"policies": DecisionTrees(3, max_features=1), "kind": "search", "constraints": [BUDGET]}, "max_features"),
 ]
-
-
-@pytest.mark.parametrize(("options", "named"), OPENINGS)
-def test_a_wrong_opening_is_named(options: dict[str, Any], named: str) -> None:
-    """Contexts, kind, settings and constraints are looked at when the oracle is opened."""
-    refused(lambda: open_oracle(**{"policies": TREES, "contexts": CONTEXTS, **options}), named)
-
-
 OF_ORACLES: list[tuple[Callable[[Any], object], str]] = [
     (lambda o: o.value(np.zeros((4, 3))), "(4, 3)"),
     (lambda o: o.value(np.zeros((5, 2))), "(5, 3)"),
@@ -65,11 +59,9 @@ OF_ORACLES: list[tuple[Callable[[Any], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["milp", "search", "enumeration"])
-@pytest.mark.parametrize(("ask", "named"), OF_ORACLES)
-def test_a_wrong_question_is_named(kind: str, ask: Callable[[Any], object], named: str) -> None:
-    """Wrong shapes, rows, slacks and numbers that are not finite, whatever kind is asked."""
-    refused(lambda: ask(open_oracle(TREES, CONTEXTS, kind=kind)), named)
+def opened(**options: Any) -> Any:
+    """Return an oracle of trees, unless another is asked for."""
+    return open_oracle(**{"policies": TREES, "contexts": CONTEXTS, **options})
 
 
 def listed() -> Any:
@@ -77,53 +69,51 @@ def listed() -> Any:
     return open_oracle(FiniteClass([[0, 1, 0, 1, 1]], 2), CONTEXTS, kind="enumeration")
 
 
-OTHERS: dict[str, tuple[Callable[[], object], str]] = {
-    "a pickle": (lambda: pickle.dumps(listed()), "open another oracle"),
-    "a copy of one that grows": (lambda: copy(GrowingOracle(DecisionTrees(2), CONTEXTS)), "open another oracle"),
-    "columns of a list": (lambda: listed().near_best(np.zeros((5, 2)), 1).features, "columns"),
-    "noise on columns of a list": (lambda: listed().table("columns"), "contexts"),
-    "a list that grows": (lambda: GrowingOracle(FiniteClass([[0, 1]], 2), [[0.0], [1.0]]), "open it on all"),
-    "rows of other columns": (
+CASES: list[tuple[Callable[[], object], str]] = [
+    *((lambda options=options: opened(**options), named) for options, named in OPENINGS),
+    *((lambda kind=kind, ask=ask: ask(opened(kind=kind)), named) for kind in KINDS for ask, named in OF_ORACLES),
+    (lambda: pickle.dumps(listed()), "open another oracle"),
+    (lambda: copy(GrowingOracle(DecisionTrees(2), CONTEXTS)), "open another oracle"),
+    (lambda: listed().near_best(np.zeros((5, 2)), 1).features, "columns"),
+    (lambda: listed().table("columns"), "contexts"),
+    (lambda: GrowingOracle(FiniteClass([[0, 1]], 2), [[0.0], [1.0]]), "open it on all"),
+    (
         lambda: GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [2.0]]).extend([[1.0, 2.0]]),
         "columns",
     ),
-    "no contexts and no cut points": (lambda: GrowingOracle(DecisionTrees(2)), "quantiles"),
-    "a solver whose contexts arrive": (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS, kind="milp"), "'search'"),
-    "limits where contexts arrive": (lambda: GrowingOracle(DecisionTrees(2, max_leaves=3), CONTEXTS), "beforehand"),
-    "a table by context that grows": (
+    (lambda: GrowingOracle(DecisionTrees(2)), "quantiles"),
+    (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS, kind="milp"), "'search'"),
+    (lambda: GrowingOracle(DecisionTrees(2, max_leaves=3), CONTEXTS), "beforehand"),
+    (
         lambda: GrowingOracle(DecisionTrees(2), CONTEXTS).table("contexts"),
         '"columns"',
     ),
-    "rows of one column": (lambda: GrowingOracle(DecisionTrees(2, thresholds=CUTS)).rows([[1.0]]), "2 features"),
-    **{
-        f"{capability} under side constraints": (
-            lambda capability=capability: getattr(
-                open_oracle(TREES, CONTEXTS, kind="search", constraints=[share_at_most(2, 0.2)]).opened, capability
-            )(*([np.random.default_rng(0)] if capability == "draw" else [])),
+    (lambda: GrowingOracle(DecisionTrees(2, thresholds=CUTS)).rows([[1.0]]), "2 features"),
+    *(
+        (
+            lambda ask=ask, given=given: getattr(opened(kind="search", constraints=[BUDGET]).opened, ask)(*given),
             "side constraints",
         )
-        for capability in ("program", "policies", "draw")
-    },
-}
-
-
-@pytest.mark.parametrize("case", OTHERS)
-def test_what_a_form_of_oracle_lacks_is_named(case: str) -> None:
-    """With what would help."""
-    refused(*OTHERS[case])
-
-
-@pytest.mark.parametrize("kind", ["milp", "search", "enumeration"])
-def test_constraints_that_conflict_are_named(kind: str) -> None:
-    """Where no policy keeps them, by the names that they were given."""
-    everyone = [LabelConstraint(np.ones((5, 3)), 2, "at most two")]
-    refused(
-        lambda: open_oracle(TREES, CONTEXTS, kind=kind, constraints=everyone), "'at most two'", error=InfeasibleError
+        for ask, given in (("program", ()), ("policies", ()), ("draw", (np.random.default_rng(0),)))
+    ),
+]
+CONFLICTS: list[tuple[Callable[[], object], str]] = [
+    (lambda kind=kind, options=options: opened(kind=kind, **options), named)
+    for kind in KINDS
+    for options, named in (
+        ({"constraints": [LabelConstraint(np.ones((5, 3)), 2, "at most two")]}, "'at most two'"),
+        *(
+            ({"policies": CONSTANT, "constraints": [share_at_most(a, 0.2) for a in (0, 1)]}, f"action {a}")
+            for a in (0, 1)
+        ),
     )
-    shares = [share_at_most(action, 0.2) for action in (0, 1)]
-    policies = FiniteClass([[0] * 5, [1] * 5], 2)
-    refused(
-        lambda: open_oracle(policies, CONTEXTS, kind=kind, constraints=shares),
-        *("action 0", "action 1"),
-        error=InfeasibleError,
-    )
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "named", "error"),
+    [(*case, InputError) for case in CASES] + [(*case, InfeasibleError) for case in CONFLICTS],
+)
+def test_what_no_oracle_takes_is_named(call: Callable[[], object], named: str, error: type[Exception]) -> None:
+    """Openings and questions, with what would help; constraints that no policy keeps, by the names that they have."""
+    refused(call, named, error=error)

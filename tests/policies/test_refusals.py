@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milpcb.constraints import LabelConstraint
-from milpcb.errors import InfeasibleError
+from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles import open_oracle
 from milpcb.plugins import registry
 from policies import FiniteClass, Halfspaces, LinearRules, MonotoneRules
@@ -22,6 +22,9 @@ LOGGED = {"min_action_rows": 1, "logged_actions": [0, 1, 0, 1]}
 WIDE = np.random.default_rng(0).normal(size=(40, 5))
 LONG = np.random.default_rng(0).integers(0, 100_000, (60, 3)).astype(float)
 DIFFER = np.arange(3.0)[:, None]
+LISTED = FiniteClass([[0, 1, 0]], 2)
+NO_ZERO = LabelConstraint(np.tile([1.0, 0.0], (3, 1)), 0.0, "no zero")
+INFEASIBLE = (lambda: open_oracle(LISTED, DIFFER, constraints=[NO_ZERO]), "no zero", InfeasibleError)
 
 ARGUMENTS: list[tuple[str, dict[str, Any], str]] = [
     *((name, {"n_actions": 1}, "n_actions") for name in CLASSES),
@@ -64,21 +67,6 @@ ARGUMENTS: list[tuple[str, dict[str, Any], str]] = [
     ),
 ]
 
-
-@pytest.mark.parametrize(("name", "options", "named"), ARGUMENTS)
-def test_a_wrong_argument_is_named(name: str, options: dict[str, Any], named: str) -> None:
-    """When the class is made, or opened on contexts that it does not fit."""
-    refused(lambda: registry.load("policies", name)(**{"n_actions": 2, **options}).on(CONTEXTS), named)
-
-
-@pytest.mark.parametrize("rule", [TREE, LIST, BOX, THRESHOLD, SCORE, MONOTONE, HALFSPACE], ids=type)
-def test_contexts_that_a_policy_cannot_read_are_named(rule: Any) -> None:
-    """Too few columns, with NaN, no table."""
-    width = rule.n_features
-    for contexts, named in (([[1.0] * (width - 1)], "columns"), ([[np.nan] * width], "nan"), ([1.0, 2.0], "table")):
-        refused(lambda contexts=contexts: rule.predict(contexts), named)
-
-
 LABELINGS: list[tuple[Any, int, str]] = [
     *((labelings, 2, "table") for labelings in ([0, 1], [[]], [])),
     ([[0, 1], [1]], 2, "rectangular"),
@@ -87,42 +75,49 @@ LABELINGS: list[tuple[Any, int, str]] = [
     ([[0, -1]], 2, "labelings[0, 1]"),
     ([[0]], 1, "n_actions"),
 ]
-QUESTIONS: dict[str, tuple[Callable[[], object], str]] = {
-    **{
-        f"labelings {labelings} of {n_actions}": (lambda given=(labelings, n_actions): FiniteClass(*given), named)
-        for labelings, n_actions, named in LABELINGS
-    },
-    "a context that is not listed": (
-        lambda: next(FiniteClass([[0, 1, 0]], 2).on(DIFFER).policies()).predict([[0.0], [8.0]]),
-        "contexts[1]",
+QUESTIONS: list[tuple[Callable[[], object], str]] = [
+    *(
+        (
+            lambda name=name, options=options: registry.load("policies", name)(**{"n_actions": 2} | options).on(
+                CONTEXTS
+            ),
+            named,
+        )
+        for name, options, named in ARGUMENTS
     ),
-    "labelings of others": (lambda: FiniteClass([[0, 1, 0]], 2).on(CONTEXTS), "4 rows"),
-    "labelings of others, counted": (lambda: FiniteClass([[0, 1, 0]], 2).log_size(CONTEXTS), "4 rows"),
-    "weights of monotone rules": (
+    *((lambda given=given: FiniteClass(*given), named) for *given, named in LABELINGS),
+    *(
+        (lambda rule=rule, contexts=contexts: rule.predict(contexts), named)
+        for rule in (TREE, LIST, BOX, THRESHOLD, SCORE, MONOTONE, HALFSPACE)
+        for contexts, named in (
+            ([[1.0] * (rule.n_features - 1)], "columns"),
+            ([[np.nan] * rule.n_features], "nan"),
+            ([1.0, 2.0], "table"),
+        )
+    ),
+    (lambda: next(LISTED.on(DIFFER).policies()).predict([[0.0], [8.0]]), "contexts[1]"),
+    (lambda: LISTED.on(CONTEXTS), "4 rows"),
+    (lambda: LISTED.log_size(CONTEXTS), "4 rows"),
+    (
         lambda: open_oracle(MonotoneRules(2), CONTEXTS, kind="search").action_weights(np.zeros((4, 2)), 0, 0.1),
         "'enumeration'",
     ),
-    "weights of branch and bound": (
+    (
         lambda: open_oracle(LinearRules(), np.indices((2,) * 6).reshape(6, -1).T, kind="search").action_weights(
             np.zeros((64, 2)), 0, 1.0
         ),
         "max_features",
     ),
-    "scores that span too much": (lambda: LinearRules().on(LONG).search(), "units"),
-    "integers beyond exact sums": (lambda: LinearRules().log_size([[0, 0], [1, 2 * LARGEST_WHOLE]]), "feature 1"),
-    "halfspaces to open as a list": (lambda: open_oracle(Halfspaces(2), WIDE, kind="enumeration"), "too many"),
-    "halfspaces to list": (lambda: Halfspaces(2).on(WIDE).policies(), "too many"),
-}
+    (lambda: LinearRules().on(LONG).search(), "units"),
+    (lambda: LinearRules().log_size([[0, 0], [1, 2 * LARGEST_WHOLE]]), "feature 1"),
+    (lambda: open_oracle(Halfspaces(2), WIDE, kind="enumeration"), "too many"),
+    (lambda: Halfspaces(2).on(WIDE).policies(), "too many"),
+]
 
 
-@pytest.mark.parametrize("case", QUESTIONS)
-def test_what_a_class_cannot_answer_is_named(case: str) -> None:
-    """With what is wrong, or what would help."""
-    refused(*QUESTIONS[case])
-
-
-def test_a_budget_that_no_labeling_keeps_is_infeasible() -> None:
-    """A side constraint that every labeling breaks is named."""
-    budget = LabelConstraint(np.tile([1.0, 0.0], (3, 1)), 0.0, "no zero")
-    policies = FiniteClass([[0, 1, 0]], 2)
-    refused(lambda: open_oracle(policies, DIFFER, constraints=[budget]), "no zero", error=InfeasibleError)
+@pytest.mark.parametrize(("call", "named", "error"), [*((*case, InputError) for case in QUESTIONS), INFEASIBLE])
+def test_what_a_class_or_a_policy_cannot_take_is_named(
+    call: Callable[[], object], named: str, error: type[Exception]
+) -> None:
+    """Arguments, tables and questions, with what would help; a constraint that every labeling breaks."""
+    refused(call, named, error=error)
