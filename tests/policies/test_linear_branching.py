@@ -125,3 +125,11 @@ def test_it_equals_the_program_where_no_feature_repeats() -> None:
     for _ in range(5):
         costs = rng.integers(-9, 10, (len(opened.contexts), 2)).astype(float)
         assert search.value(costs) == pytest.approx(program.value(costs[opened.group] / copies))
+
+
+def test_no_context_is_above_the_cut_where_each_costs_a_little_more() -> None:
+    """Costs below 1 count as all others do: the rule found has the cost of the value."""
+    search = branching(LinearRules(max_weight=2).on(np.eye(5)))
+    value, policy = search.minimise(np.column_stack([np.zeros(5), np.full(5, 0.1)]))
+    assert value == 0.0
+    assert not policy.predict(np.eye(5)).any()

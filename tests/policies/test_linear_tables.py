@@ -138,8 +138,10 @@ def test_what_is_too_large_for_tables_goes_another_way(
     opened = LinearRules(max_features=2).on(contexts)
     assert isinstance(opened.search(), BranchingSearch)
     assert reason in opened.describe_search()
-    with pytest.raises(InputError, match="more than two actions there is only oracle kind 'milp'"):
-        LinearRules(3, max_features=2).on(contexts).search()
+    three = LinearRules(3, max_features=2).on(contexts)
+    for ask in (three.search, three.describe_search):
+        with pytest.raises(InputError, match="more than two actions there is only oracle kind 'milp'"):
+            ask()
 
 
 def test_many_columns_are_counted_not_listed() -> None:
