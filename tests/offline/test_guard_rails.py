@@ -119,24 +119,6 @@ def test_what_is_compared_with_keeps_its_own_limit(two):
         LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
 
 
-def test_objectives_of_an_estimator(two):
-    """By what is guaranteed both policies are kept; only scores have it; another word is one line."""
-    X, done, outcome, _ = two
-    tree = LoggedPolicyTree(max_depth=1, method="ips", objective="guaranteed").fit(X, done, **outcome)
-    (looks, lower), (other_looks, other_lower) = tree.lower_ends_.of(
-        [policy.predict(X) for policy in (tree.policy_, tree.by_value_)], draws=20
-    )
-    assert lower >= other_lower
-    assert looks <= other_looks + 1e-12
-    assert tree.by_value_.names.actions == tree.policy_.names.actions
-    plain = LoggedPolicyTree(max_depth=1, method="ips").fit(X, done, **outcome)
-    assert str(plain.policy_) == str(tree.by_value_)
-    with pytest.raises(InputError, match="objective"):
-        LoggedPolicyTree(objective="best").fit(X, done, **outcome)
-    with pytest.warns(UserWarning, match="neither"), pytest.raises(InputError, match="need outcomes"):
-        LoggedPolicyTree(objective="guaranteed").fit(X, done)
-
-
 @pytest.mark.parametrize("rule", [share_at_most("yes", 0.3), never("yes", where="x1 = 1")])
 def test_what_is_guaranteed_is_over_the_reference_of_the_constraints(rule, two):
     """The best way to treat all alike that keeps them, as that of the claims: not one that they forbid."""

@@ -22,15 +22,14 @@ N = 1200
 
 
 def south(seed=3, n=N):
-    """Return a log of a treatment that nobody in the south got, where it would do harm; with propensities by name."""
+    """Return a log of a treatment that nobody in the south got, where it would do harm; with propensities."""
     rng = np.random.default_rng(seed)
     north = rng.random(n) < 0.5
     done = np.where(north & (rng.random(n) < 0.5), "treat", "wait")
     outcome = rng.normal(size=n) + np.where(north, 1.0, -3.0) * (done == "treat")
     frame = pl.DataFrame({"age": rng.integers(18, 80, n), "region": np.where(north, "north", "south").tolist()})
     treat = np.where(north, 0.5, 0.0)
-    every = np.column_stack([treat, 1 - treat])
-    return frame, done, outcome, {"all": every, "own": np.where(done == "treat", treat, 1 - treat), "none": None}
+    return frame, done, outcome, np.column_stack([treat, 1 - treat])
 
 
 FRAME, DONE, OUTCOME, KNOWN = south()
@@ -43,30 +42,22 @@ def even(n=N, K=2, seed=0, columns=3):
     return rng.normal(size=(n, columns)), rng.integers(0, K, n), rng.normal(size=n)
 
 
-@pytest.mark.parametrize(("given", "method"), [("all", "ips"), ("own", "dm"), ("none", "snips")])
-def test_nobody_gets_what_nobody_like_them_got(method, given):
-    """The rule and the reference treat the north alone; what treating everybody gives is not known."""
-    tree = LoggedPolicyTree(max_depth=2, method=method)
-    with pytest.warns(LogWarning, match="'treat' was not done where region = south"):
-        tree.fit(FRAME, DONE, reward=OUTCOME, propensity=KNOWN[given])
-    north = (FRAME["region"] == "north").to_numpy()
-    assert (tree.predict(FRAME) == np.where(north, "treat", "wait")).all()
-    assert tree.policy_value_ == pytest.approx(0.5, abs=0.2)
-    reference = best_reference(tree.scores_)
-    assert reference.name == "'treat' where it is allowed, else 'wait'"
-    assert reference.is_played(np.where(north, 0, 1))
-    everybody = evaluate(tree.scores_, ["treat"] * N)
+def test_giving_everybody_what_some_never_got_has_no_value():
+    """Its value, its gains and their ends are NaN; the other action has a value, and is the best constant."""
+    found = scores(read_log(FRAME, DONE, reward=OUTCOME, propensity=KNOWN), "ips")
+    everybody = evaluate(found, ["treat"] * N)
     assert np.isnan([everybody.value.value, everybody.value.lower, everybody.gain.upper]).all()
     assert [everybody.constants[name].known for name in ("treat", "wait")] == [False, True]
     assert not everybody.gain_over["wait"].known
     assert everybody.best_constant == "wait"
+    assert best_reference(found).is_played((FRAME["region"] == "south").to_numpy().astype(int))
 
 
 def test_asked_for_all_the_same_it_is_assumed():
     """With overlap="ignore" treating everybody has a value and an interval, and the warning says that it is assumed."""
     tree = LoggedPolicyTree(max_depth=1, method="ips", overlap="ignore")
     with pytest.warns(LogWarning, match="was assumed all the same"):
-        tree.fit(FRAME, DONE, reward=OUTCOME, propensity=KNOWN["all"])
+        tree.fit(FRAME, DONE, reward=OUTCOME, propensity=KNOWN)
     assert (tree.predict(FRAME) == "treat").mean() > 0.4
     value = evaluate(tree.scores_, ["treat"] * N).value
     assert value.lower < value.value < value.upper
@@ -133,7 +124,7 @@ def test_every_part_of_the_policy_has_a_row_of_its_action():
 
 def test_a_limit_cannot_be_put_on_a_base_that_is_not_known():
     """No second outcome is no worse than treating everybody, where nobody in the south was treated."""
-    second = scores(read_log(NUMBERS, DONE, cost=OUTCOME, propensity=KNOWN["all"]), "ips")
+    second = scores(read_log(NUMBERS, DONE, cost=OUTCOME, propensity=KNOWN), "ips")
     guard = no_worse_than("treat", outcome=second, draws=20)
     with pytest.raises(InputError, match="not known what always 'treat' gives"):
         guard.base()
