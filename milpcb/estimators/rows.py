@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
@@ -113,10 +114,8 @@ def best_under(
             asked.append([*rules, *others, LabelConstraint(barred, 0.0, "as the policy that is compared with")])
     found = []
     for each in asked:
-        try:
+        with suppress(InfeasibleError):
             found.append(ask(each))
-        except InfeasibleError:
-            continue
     if not found:
         names = " and ".join(dict.fromkeys(guard.asked for guard in guards))
         more = "rows" if all(guard.outcome.log.group is None for guard in guards) else "groups"
