@@ -10,7 +10,6 @@ import pytest
 
 import milpcb
 from milpcb import Bandit, rng
-from milpcb.errors import UnknownNameError
 from milpcb.offline import read_log
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees, FiniteClass
@@ -109,7 +108,7 @@ def test_the_actions_of_a_list_are_available(listed: Any) -> None:
     [
         *([True, False, True], [True, False], np.array([True, False, True]), {"a": True, "b": False, "c": True}),
         *(pd.Series({"a": True, "b": False}), pd.DataFrame({"a": [True], "b": [False]}), [["a"], ["b"]]),
-        *([], np.array(1), "a", 3, [1.0, 0.0], [None]),
+        *([], np.array(1), "a", 3, [1.0, 0.0], [None], [1, True]),
     ],
     ids=str,
 )
@@ -118,12 +117,6 @@ def test_other_than_a_list_of_actions_is_refused(policies: Any, available: Any) 
     one = Bandit(policies)
     refused(lambda: one.act([0], available=available), "available must be a list of actions, one at least")
     assert not open_decisions(one)
-
-
-def test_numbers_are_no_names() -> None:
-    """0 and 1 could be a mask."""
-    refused(lambda: Bandit(NAMED).act([0], available=[1, 0, 1]), "available must be a list of actions")
-    refused(lambda: Bandit(NAMED).act([0], available=["a", "walk"]), "'walk'", error=UnknownNameError)
 
 
 NAMES = ["call", "write", "wait"]

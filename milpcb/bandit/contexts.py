@@ -117,9 +117,7 @@ class ContextReader:
             if isinstance(value, str) and name not in self._fields:
                 if as_number(value) is not None:
                     return f"'{clipped(name)}' is {shown(value)}, which is text, not a number: convert it"
-                return (
-                    f"declare strings that constraints read, as in Bandit(..., values={{'{name}': [{shown(value)}]}})"
-                )
+                return f"declare what constraints read, as in Bandit(..., values={{'{name}': [{shown(value)}]}})"
         return ""
 
     def read_row(self, row: Any) -> Context:

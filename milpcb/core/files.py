@@ -73,9 +73,8 @@ def write_file(target: Path, content: bytes, *, durable: bool = True, temporary:
                 return write_file(target, content, durable=durable, temporary=temporary)
             _replace(temporary, target, part, content, durable=durable)
     except OSError as error:
-        raise RunError(
-            f"cannot write {target}: {error.strerror}; what was finished before is kept, fix that and run again"
-        ) from error
+        kept = "what was finished before is kept, fix that and run again"
+        raise RunError(f"cannot write {target}: {error.strerror}; {kept}") from error
     return target
 
 
@@ -86,20 +85,17 @@ def write_over(target: Path, content: bytes) -> Path:
     """
     start = f".milpcb-{digest(target.name.encode())[:16]}-"
     for left in target.parent.glob(f"{start}*.tmp"):
-        with suppress(OSError):  # it is another user's, or was finished meanwhile
-            if sys.platform == "win32":
-                left.unlink()  # which fails while somebody has it open
-                continue
-            with os.fdopen(os.open(left, os.O_RDWR | os.O_NOFOLLOW), "rb") as part:
-                if _lock(part, wait=False):
-                    left.unlink(missing_ok=True)
+        flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
+        with suppress(OSError), os.fdopen(os.open(left, flags), "rb") as part:  # another user's, or finished meanwhile
+            if _lock(part, wait=False):
+                left.unlink(missing_ok=True)
     return write_file(target, content, temporary=target.with_name(f"{start}{secrets.token_hex(4)}.tmp"))
 
 
 def _lock(part: IO[bytes], *, wait: bool) -> bool:
-    """Return whether a file is now locked, until it is closed; on Windows that it is open is enough."""
+    """Return whether a file is now locked, until it is closed; Windows has no such locks, and keeps what was left."""
     if sys.platform == "win32":
-        return True
+        return False
     import fcntl
 
     try:
