@@ -141,14 +141,15 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def to_json(self) -> str:
         """Return policy, values and plain parameters as JSON, of which ``policies.from_json`` reads the policy."""
-        policy, parameters = self._policy().document(), {}
-        for name, value in self.get_params(deep=False).items():
+        policy, parameters, given = self._policy().document(), {}, self.get_params(deep=False)
+        for name, value in given.items():
             with suppress(TypeError, ValueError):  # of models, and other objects
                 parameters[name] = json.loads(json.dumps(value, default=_plain, allow_nan=False))
         document = {
             "milpcb_estimator": FORMAT,
             "class": type(self).__name__,
             "parameters": parameters,
+            "left_out": [name for name in given if name not in parameters],
             "policy": policy,
         }
         document |= {"constant_values_": self.constant_values_.tolist()}
