@@ -270,11 +270,6 @@ class KnownRows:
             raise InputError(f"contexts have {array.shape[1]} columns, those before had {self._n_columns}")
         return array
 
-    @property
-    def count(self) -> int:
-        """How many numbers were given."""
-        return len(self._rows)
-
     def add(self, contexts: Floats) -> Ints:
         """Return the row (n,) of each of ``contexts`` (n, d); one that is new gets the next number, from 0 up."""
         rows = [self._rows.setdefault(key, len(self._rows)) for key in self._keys(contexts)]

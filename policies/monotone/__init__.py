@@ -1,6 +1,5 @@
-"""Monotone rules: more of a feature never lowers the action. Read rule, search, policy_class."""
+"""Monotone rules: more of a feature never lowers the action. Read policy_class, search."""
 
-from policies.monotone.policy_class import MonotoneRules
-from policies.monotone.rule import MonotoneRule
+from policies.monotone.policy_class import MonotoneRule, MonotoneRules
 
 __all__ = ["MonotoneRule", "MonotoneRules"]

@@ -12,8 +12,7 @@ from milpcb.listed import ListedSearch
 from milpcb.protocols import SideConstraint, Within
 from milpcb.types import Floats, Ints
 from policies.paths import walks
-from policies.paths.graph import Graph
-from policies.paths.policy_class import PathTerms, too_many
+from policies.paths.policy_class import Graph, PathTerms, too_many
 
 EVERY = range(40)
 
