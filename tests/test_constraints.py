@@ -143,6 +143,25 @@ def test_a_conflict_that_the_time_limit_left_open_is_told_by_a_later_answer():
 # ------------------------------------------------------------------- the named constraints
 
 
+MISFITS = [
+    (share_at_most(3, 0.5), "unknown action of a constraint '3'; known: 0, 1, 2"),
+    (share_at_most(-1, 0.5), "unknown action of a constraint '-1'"),
+    (never(3, rows=[0]), "unknown action of a constraint '3'"),
+    (mean_at_most({0: "x9"}, 0.5), "unknown column of a constraint 'x9'"),
+    (parity(0, [0, 1, 2], 0.1), "the values of a group must have an entry for each of the 5 rows, got 3"),
+    (parity(0, [1] * 5, 0.1), "group has one value only, so parity has no two groups to compare"),
+    (parity(0, 9, 0.1), "the column of a constraint must be"),
+    (always(0, rows=[5]), "row 5 is outside the 5 rows; rows count from 0"),
+    (always(0, rows=[True, False]), "the booleans of rows must have an entry for each of the 5 rows, got 2"),
+]
+
+
+def opened(rule):
+    """Return an oracle on five rows under a constraint."""
+    policies, contexts = INSTANCES["trees of depth 1"]
+    return open_oracle(policies, contexts - 10.0, constraints=[rule])
+
+
 @pytest.mark.parametrize(
     ("make", "fragment"),
     [
@@ -162,29 +181,9 @@ def test_a_conflict_that_the_time_limit_left_open_is_told_by_a_later_answer():
         ),
         (lambda: never(0), "never needs either a condition"),
         (lambda: always(0, "x0 = 1", rows=[0]), "always needs either a condition"),
+        *((lambda rule=rule: opened(rule), line) for rule, line in MISFITS),
     ],
 )
-def test_a_wrong_argument_is_one_clear_line(make, fragment):
-    """Each mistake is named when the constraint is made."""
+def test_a_wrong_constraint_is_one_clear_line(make, fragment):
+    """Arguments when it is made; actions, columns and entries by row when the oracle is opened."""
     refused(make, fragment)
-
-
-@pytest.mark.parametrize(
-    ("rule", "fragment"),
-    [
-        (share_at_most(3, 0.5), "unknown action of a constraint '3'; known: 0, 1, 2"),
-        (share_at_most(-1, 0.5), "unknown action of a constraint '-1'"),
-        (never(3, rows=[0]), "unknown action of a constraint '3'"),
-        (mean_at_most({0: "x9"}, 0.5), "unknown column of a constraint 'x9'"),
-        (parity(0, [0, 1, 2], 0.1), "the values of a group must have an entry for each of the 5 rows, got 3"),
-        (parity(0, [1] * 5, 0.1), "group has one value only, so parity has no two groups to compare"),
-        (parity(0, 9, 0.1), "the column of a constraint must be"),
-        (always(0, rows=[5]), "row 5 is outside the 5 rows; rows count from 0"),
-        (always(0, rows=[True, False]), "the booleans of rows must have an entry for each of the 5 rows, got 2"),
-    ],
-    ids=str,
-)
-def test_what_does_not_fit_the_rows_is_one_clear_line(rule, fragment):
-    """Actions, columns and entries by row are looked at when the oracle is opened."""
-    policies, contexts = INSTANCES["trees of depth 1"]
-    refused(lambda: open_oracle(policies, contexts - 10.0, constraints=[rule]), fragment)

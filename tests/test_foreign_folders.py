@@ -42,6 +42,7 @@ def test_a_file_that_an_index_claims_is_kept(name, tmp_path):
             check_folder(tmp_path)
     (tmp_path / INDEX).write_bytes(sealed({"written": {name: ["1" * 64, digest(b"mine")]}}))
     check_folder(tmp_path)
+    assert (tmp_path / name).read_text() == "mine"
 
 
 def test_a_result_that_was_edited_is_kept(found):

@@ -68,9 +68,12 @@ Q = np.array([0.25, 0.75, 0.0])
     ],
 )
 def test_what_is_no_distribution_is_refused_at_once(q: Any, why: str) -> None:
-    """The error names learner, round and q."""
+    """The error names learner, round and q; the learner is as it was."""
+    learner = Given(q)
+    before = learner.state()
     with pytest.raises(InputError, match=rf"round 1 of Given: .* q = .*{why}"):
-        Given(q).act(0)
+        learner.act(0)
+    assert learner.state() == before
 
 
 @pytest.mark.parametrize("q", [[0.1] * 10, [1 / 3] * 3, [0.7, 0.2, 0.1], [0.5, 0.5 + 4e-10, 0.0]])
@@ -128,8 +131,10 @@ def test_no_round_past_the_horizon(name: str) -> None:
         learner.learn(1, int(q.argmax()), 0.5, float(q.max()))
         if learner.full_information:
             learner.learn_all(1, np.full(3, 0.5))
+    before = learner.state()
     with pytest.raises(InputError, match=r"round 4 of \w+ is past the horizon of 3"):
         learner.act(1)
+    assert learner.state() == before
 
 
 def test_all_costs_come_after_the_played_one() -> None:

@@ -62,7 +62,7 @@ def learnt(policies: Any) -> Any:
 
 
 Case = tuple[Callable[[], object], str]
-MAKING: list[Case] = [
+CASES: list[Case] = [
     (lambda: Bandit(NUMBERED, "exp5"), "exp4"),
     (lambda: Bandit(NUMBERED, rate="fixed"), "horizon"),
     *((lambda given=given: Bandit(NUMBERED, reward_range=given), "reward_range") for given in ((1, 0), 5)),
@@ -115,8 +115,7 @@ MAKING: list[Case] = [
     (lambda: grown(YOUNG, "x", "epsilon_greedy"), "EpsilonGreedy"),
     (lambda: grown(FiniteClass(np.array([[0], [1]]), 2), "2", contexts=[[0.0]]), "FiniteClass"),
     (lambda: grown(YOUNG, "x", contexts=BITS[:4, :2], constraints=share_at_most("call", 0.5)), "constraints"),
-]
-ASKING: list[Case] = [
+    # questions
     (lambda: Bandit(NUMBERED).act([1, 0]), "2 columns"),
     (lambda: Bandit(NUMBERED).act([1, 0, float("inf")]), "inf"),
     (lambda: Bandit(NUMBERED).act({"age": 1}), "feature_names"),
@@ -134,7 +133,14 @@ ASKING: list[Case] = [
             (pl.DataFrame({"visits": [1, 9, 1], "age": [20, 40, 20]}), "3 rows"),
         )
     ),
-    (lambda: Bandit(TEXTS, values=MAYBE).act({"age": "x", "region": "north"}), "'age'"),
+    *(
+        (lambda text=text, given=given: Bandit(TEXTS, values=given).act({"age": text, "region": "north"}), named)
+        for text in ("", "N/A")
+        for given, named in (
+            (MAYBE, "'age' is '"),
+            (REGIONS, "or declare it, as in Bandit(..., values={'age': [None]})"),
+        )
+    ),
     (lambda: Bandit(TEXTS, values=MAYBE).act([20]), "1 features"),
     (lambda: keeping(share_at_most("phone", 0.2)).act([20, 1]), "action"),
     (lambda: keeping(never("call", "size > 3")).act([20, 1]), "'size > 3'"),
@@ -165,15 +171,9 @@ ASKING: list[Case] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "named"), MAKING)
-def test_a_bandit_that_cannot_be_is_refused(call: Callable[[], object], named: str) -> None:
-    """Before the first decision."""
-    refused(call, named)
-
-
-@pytest.mark.parametrize(("call", "named"), ASKING)
-def test_a_question_that_cannot_be_answered_is_refused(call: Callable[[], object], named: str) -> None:
-    """By feature and value, path or name."""
+@pytest.mark.parametrize(("call", "named"), CASES)
+def test_what_no_bandit_takes_is_named(call: Callable[[], object], named: str) -> None:
+    """Before the first decision; in questions, by feature and value, path or name."""
     refused(call, named)
 
 

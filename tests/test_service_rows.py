@@ -16,7 +16,7 @@ import pytest
 from milpcb import Bandit, always, never
 from milpcb.errors import InputError
 from policies import DecisionTrees
-from tests.inside import state_of
+from tests.inside import open_decisions, state_of
 from tests.refused import refused
 
 NUMBERS = DecisionTrees(2, 1, thresholds=[[30], [5]], feature_names=["age", "visits"], action_names=["call", "wait"])
@@ -98,17 +98,6 @@ def test_an_empty_string_is_missing_unless_it_was_declared() -> None:
     refused(lambda: never.act({"age": 1, "region": ""}), "feature 'region' is missing: fill it in, or declare it")
 
 
-@pytest.mark.parametrize("text", ["", "N/A"])
-def test_text_of_a_web_form_is_no_number(text: str) -> None:
-    """Nor is it missing: the error says how to give it, and how to declare that it may be."""
-    person, known = {"age": text, "region": "north"}, {"region": ["north"]}
-    for values, line in [
-        ({**known, "age": [None]}, "'age' is '"),
-        (known, "or declare it, as in Bandit(..., values={'age': [None]})"),
-    ]:
-        refused(lambda values=values: Bandit(TEXTS, values=values).act(person), line)
-
-
 AGES = DecisionTrees(2, depth=1, thresholds=[[45], [5]], feature_names=["age", "visits"])
 
 
@@ -164,6 +153,7 @@ def test_a_type_at_serving_that_was_not_declared(values: list[Any], asked: Any, 
     with pytest.raises(InputError, match=message):
         bandit.act({"x": asked})
     refused(lambda: bandit.policy().predict([{"x": asked}]), "column 'x' is")
+    assert not open_decisions(bandit)
 
 
 ROW = namedtuple("Row", ["visits", "age"])(50, 20)
@@ -248,6 +238,7 @@ def test_a_decision_is_taken_as_it_was_stored(stored: Any) -> None:
     kept = stored(bandit.act([0, 0]))
     bandit.learn(kept, cost=0.5)
     refused(lambda: bandit.learn(kept, cost=0.5), "it was learnt already")
+    assert bandit.statement().startswith("1 decision")
 
 
 @pytest.mark.parametrize("options", [{}, {"feature_names": []}])

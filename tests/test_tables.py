@@ -120,7 +120,7 @@ OTHERS = {
     "e.csv": b"PK\x03\x04\x14\x00",
     "f.csv": b"PAR1" + bytes(4),
     "g.csv": TEXT.decode().encode("utf-16"),
-    "a.json": b"[{}]",
+    **dict.fromkeys(("a.json", "a.jsonl", "a.JSON", "a.arff"), b"[{}]"),
     "a.xlsx": b"PK\x03\x04",
     "a.vw": b"1 | x",
     "a.parquet": TEXT,
@@ -132,7 +132,9 @@ OTHERS = {
 def test_other_kinds_of_files_are_refused(name, read, tmp_path):
     """By their endings, or by their bytes whatever they are called: 400 kB may unpack to 400 MB."""
     (tmp_path / name).write_bytes(OTHERS[name])
-    wanted = "UTF-8" if name.endswith("csv") else "Parquet"
+    wanted = {".csv": "UTF-8", ".parquet": "Parquet"}.get(
+        (tmp_path / name).suffix, "only CSV and Parquet are read; save"
+    )
     refused(lambda: read(tmp_path / name), name, wanted)
 
 

@@ -163,9 +163,11 @@ def test_a_bad_log_is_one_line(change, options, fragment, milpcb_, assert_one_li
 )
 def test_no_command_takes_the_last_of_two_values(line, write, tmp_path):
     """Options that take one value are refused twice, before anything is read."""
-    write(tmp_path, dict.fromkeys(("a.toml", "a.csv", "b.csv", "log.csv"), ""))
+    given = dict.fromkeys(("a.csv", "a.toml", "b.csv", "log.csv"), "")
+    write(tmp_path, given)
     with pytest.raises(InputError, match="2 times, and takes one value"):
         command(*line)
+    assert sorted(path.name for path in tmp_path.iterdir()) == list(given)
 
 
 def test_only_a_folder_of_its_own_is_written(tmp_path):

@@ -103,6 +103,7 @@ def test_a_play_without_a_record_is_refused(write, tmp_path):
         record.unlink()
     with pytest.raises(RunError, match="milpcb resume"):
         command("log", "runs/mixed", "--learner", "exp4", "--out", "b.csv")
+    assert not (tmp_path / "b.csv").exists()
 
 
 def test_a_feature_that_is_called_like_a_column_is_refused(write, tmp_path):

@@ -56,16 +56,6 @@ def test_a_value_of_any_origin(value: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [b"a", [1], {1}, np.array([1]), 1j, np.datetime64("2020-01-01"), pd.Timestamp(0), object()]
-)
-def test_what_is_no_value(value: Any) -> None:
-    """Is refused, in a column of any kind."""
-    for field in (NUMBER, TEXT, CODE, TRUTH):
-        with pytest.raises(InputError, match=r"column 'x' is .* in row 4, which is no value: give a number"):
-            field.one(value, 4)
-
-
-@pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
         (NUMBER, np.int64(25), 25),
@@ -154,27 +144,48 @@ def test_tables_are_read_by_name_where_they_have_names() -> None:
     assert numbered.read(pd.DataFrame([[5, 6]], columns=[3, 7]))["7"].tolist() == [6.0]
 
 
+MASKED = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
+NO_VALUES: list[Any] = [b"a", [1], {1}, np.array([1]), 1j, np.datetime64("2020-01-01"), pd.Timestamp(0), object()]
+READ = Schema((Field("a"), Field("b"))).read
+
+
 @pytest.mark.parametrize(
-    ("table", "message"),
+    ("call", "message"),
     [
-        (
-            pd.DataFrame({"alter": [1], "b": [2]}),
-            "the table has no column named 'a', but alter, b: add it",
+        *(
+            (
+                lambda field=field, value=value: field.one(value, 4),
+                "column 'x' is .* in row 4, which is no value: give a",
+            )
+            for field in (NUMBER, TEXT, CODE, TRUTH)
+            for value in NO_VALUES
         ),
-        ([{"a": 1, "b": 2}, {"a": 1}], "row 1 has no value named 'b', but a: add it"),
-        ([{"a": 1, "b": 2}, [1, 2]], "row 1 carries no names, and row 0 does"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "the table has 2 columns named 'a'"),
-        ([[1, 2, 3]], "the policy reads 2 columns: a, b"),
-        ([[1, 2], [1]], "a table must have rows of one length"),
-        ({"a": [1], "b": [2]}, "a table is a data frame, an array"),
-        ("ab", "a table is a data frame, an array"),
-        (pl.DataFrame({"a": [1]}).lazy(), "a lazy data frame was given"),
+        *(
+            (lambda table=table: READ(table), message)
+            for table, message in (
+                (
+                    pd.DataFrame({"alter": [1], "b": [2]}),
+                    "the table has no column named 'a', but alter, b: add it",
+                ),
+                ([{"a": 1, "b": 2}, {"a": 1}], "row 1 has no value named 'b', but a: add it"),
+                ([{"a": 1, "b": 2}, [1, 2]], "row 1 carries no names, and row 0 does"),
+                (pd.DataFrame([[1, 2]], columns=["a", "a"]), "the table has 2 columns named 'a'"),
+                ([[1, 2, 3]], "the policy reads 2 columns: a, b"),
+                ([[1, 2], [1]], "a table must have rows of one length"),
+                ({"a": [1], "b": [2]}, "a table is a data frame, an array"),
+                ("ab", "a table is a data frame, an array"),
+                (pl.DataFrame({"a": [1]}).lazy(), "a lazy data frame was given"),
+            )
+        ),
+        (lambda: READ(MASKED), "masked entries"),
+        (lambda: DecisionTrees(2, depth=1, thresholds=2).on(MASKED), "masked entries"),
+        (lambda: OptimalPolicyTree().fit(MASKED, [0, 1]), "masked entries"),
     ],
 )
-def test_what_is_no_table_of_these_columns(table: Any, message: str) -> None:
-    """Names the column, and what is there in its place."""
+def test_what_is_no_value_or_table_is_refused(call: Any, message: str) -> None:
+    """In a column of any kind; a table names the column, and what is there in its place; a mask hides no value."""
     with pytest.raises(InputError, match=message):
-        Schema((Field("a"), Field("b"))).read(table)
+        call()
 
 
 FRAME = pd.DataFrame({"flag": [True, False] * 20, "age": [20, 60] * 20, "town": ["n", "s"] * 20})
@@ -203,13 +214,6 @@ def test_a_list_of_rows_keeps_the_kinds_of_its_columns() -> None:
     assert tree.predict([[30, "n"], [70, "s"]]).tolist() == ["a", "b"]
     log = read_log(rows, y, reward=np.arange(40.0), propensity="randomised")
     assert Schema.infer(log.features, ["age", "town"])["age"].kind == "number"
-
-
-@pytest.mark.parametrize("read", [Schema((Field("a"), Field("b"))).read, DecisionTrees(2, depth=1, thresholds=2).on])
-def test_a_masked_entry_is_refused(read: Any) -> None:
-    """A value under the mask is nobody's."""
-    refused(lambda: read(np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])), "masked entries")
-    refused(lambda: OptimalPolicyTree().fit(np.ma.array([[1.0], [3.0]], mask=[[0], [1]]), [0, 1]), "masked entries")
 
 
 @pytest.mark.parametrize("missing", ["yes", "no"])

@@ -122,28 +122,20 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
         "at most 60000",
     ),
 ]
-
-
-@pytest.mark.parametrize(("name", "options", "named"), [("bistro_plus", *case) for case in OF_BISTRO] + OF_OTHERS)
-def test_a_wrong_setting_is_named(name: str, options: dict[str, Any], named: str) -> None:
-    """In one line, when the learner is made."""
-    refused(lambda: made(name, **options), named)
-
-
-IN_A_PLAY: dict[str, tuple[Callable[[], object], str]] = {
-    "an order that has ended": (lambda: played(played(made("bistro_plus", pool=ORDER, horizon=4)), 3).act(4), "row 1"),
-    "a baseline that plays no action": (
-        lambda: made("conservative", baseline=lambda _row: 7, allowance=3.0).act(0),
-        "baseline",
-    ),
-    "a state of other stakes": (
+CASES: list[tuple[Callable[[], object], str]] = [
+    *((lambda options=options: made("bistro_plus", **options), named) for options, named in OF_BISTRO),
+    *((lambda name=name, options=options: made(name, **options), named) for name, options, named in OF_OTHERS),
+    (lambda: type("Forgetful", (Uniform,), {"kept": None})(2).state(), "does not name its state: set kept"),
+    (lambda: played(played(made("bistro_plus", pool=ORDER, horizon=4)), 3).act(4), "row 1"),
+    (lambda: made("conservative", baseline=lambda _row: 7, allowance=3.0).act(0), "baseline"),
+    (
         lambda: made("exp4", estimates="optimistic", horizon=None).restore(
             played(made("exp4", estimates="optimistic", rate="certified")).state()
         ),
         "state",
     ),
-    **{
-        f"a confidence of {confidence!r} in {ask}": (
+    *(
+        (
             lambda ask=ask, confidence=confidence: getattr(played(made("exp4", estimates="optimistic")), ask)(
                 confidence=confidence
             ),
@@ -151,11 +143,11 @@ IN_A_PLAY: dict[str, tuple[Callable[[], object], str]] = {
         )
         for ask in ("certificate", "bound")
         for confidence in (0, 1, "0.95", True)
-    },
-}
+    ),
+]
 
 
-@pytest.mark.parametrize("case", IN_A_PLAY)
-def test_a_wrong_question_is_named(case: str) -> None:
-    """By what is wrong with it."""
-    refused(IN_A_PLAY[case][0], IN_A_PLAY[case][1])
+@pytest.mark.parametrize(("call", "named"), CASES)
+def test_what_no_learner_takes_is_named(call: Callable[[], object], named: str) -> None:
+    """Settings when the learner is made, questions and states when they come."""
+    refused(call, named)

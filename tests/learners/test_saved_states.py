@@ -171,12 +171,6 @@ def test_another_seed_plays_otherwise(name: str) -> None:
     assert one == again != other
 
 
-class Forgetful(Uniform):
-    """Names nothing that is kept."""
-
-    kept: Any = None
-
-
 class Hurried(Uniform):
     """Its oracle stops early the first time that it is restored."""
 
@@ -186,12 +180,6 @@ class Hurried(Uniform):
         super()._restore(state)
         if next(self.stops, False):
             raise OracleInexact("stopped")
-
-
-def test_whoever_names_no_state_is_asked_for_it() -> None:
-    """A learner without kept is not saved as if it had no state."""
-    with pytest.raises(InputError, match="does not name its state: set kept"):
-        Forgetful(2).state()
 
 
 def test_an_error_that_is_not_of_the_state_goes_through() -> None:

@@ -284,3 +284,4 @@ def test_what_is_wrong_in_a_file_is_named_with_it(
     monkeypatch.setattr(files, "PIECE", 50)
     with pytest.raises(InputError, match=words):
         ask(logs, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -12,7 +12,6 @@ from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.logs.read import read_file
 from milpcb.logs.source import Columns, make_source, read_source
-from tests.refused import refused
 
 ROWS = 300
 AGES = [18 + 8 * i % 63 for i in range(ROWS)]  # every one of 63 ages
@@ -239,10 +238,3 @@ def test_a_feature_that_tells_the_outcome_is_a_warning(why, outcome, feature):
     if why:
         assert "'x' goes with 'y' almost exactly" in warnings[0]
         assert warnings[0].endswith("the values here are too good; learn without it by --leave-out x")
-
-
-@pytest.mark.parametrize("name", ["log.jsonl", "log.vw", "log.arff", "log.xlsx", "log.JSON"])
-def test_other_kinds_of_files_are_refused_by_name(name, tmp_path):
-    """The line says which kinds are read."""
-    (tmp_path / name).write_text('{"age": 5}\n')
-    refused(lambda: read_file(tmp_path / name), "and only CSV and Parquet are read; save the table as CSV")

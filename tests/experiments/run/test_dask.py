@@ -310,36 +310,30 @@ def test_a_study_has_the_curves_of_a_serial_one(
 
 
 @pytest.mark.parametrize(
-    ("address", "message"),
+    ("call", "missing", "message"),
     [
-        ("tcp://127.0.0.1:9", r"no Dask scheduler answers at tcp://127\.0\.0\.1:9; .*'dask scheduler'"),
-        ("tls://127.0.0.1:9", r"cannot connect to tls://127\.0\.0\.1:9: .*distributed\.comm\.tls"),
+        (lambda: Dask(scheduler="127.0.0.1"), None, "'127.0.0.1' is not an address like tcp://host:8786: missing port"),
+        (lambda: Dask(scheduler="http://here:80"), None, "'http://here:80' is not an address like .* scheme 'http'"),
+        (lambda: Dask(scheduler="tcp://h:1", workers=2), None, "workers and scheduler exclude each other"),
+        *(
+            (lambda address=address: next(Dask(scheduler=address).map(abs, [1])), None, message)
+            for address, message in (
+                ("tcp://127.0.0.1:9", r"no Dask scheduler answers at tcp://127\.0\.0\.1:9; .*'dask scheduler'"),
+                ("tls://127.0.0.1:9", r"cannot connect to tls://127\.0\.0\.1:9: .*distributed\.comm\.tls"),
+            )
+        ),
+        *(
+            (Dask, package, rf"dask backend is missing .*{package}.*: pip install '\.\[dask\]'")
+            for package in ("distributed", "cryptography")
+        ),
     ],
 )
-def test_an_address_that_cannot_be_reached(address: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line: how to start a scheduler where nobody answers, and where to name the key that Dask's settings lack."""
+def test_what_cannot_be_reached_is_one_line(
+    call: Callable[[], object], missing: str | None, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mistakes and packages before anything is started; how to start a scheduler, and where to name the key."""
     monkeypatch.setattr(dask, "SECONDS", 0.3)
+    if missing:
+        monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(InputError, match=message):
-        next(Dask(scheduler=address).map(abs, [1]))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"scheduler": "127.0.0.1"}, "scheduler '127.0.0.1' is not an address like tcp://host:8786: missing port"),
-        ({"scheduler": "http://here:80"}, "scheduler 'http://here:80' is not an address like .* scheme 'http'"),
-        ({"scheduler": "tcp://h:1", "workers": 2}, "workers and scheduler exclude each other"),
-    ],
-)
-def test_mistakes_are_told_at_once(options: dict[str, Any], message: str) -> None:
-    """Before anything is started or connected to."""
-    with pytest.raises(InputError, match=message):
-        Dask(**options)
-
-
-@pytest.mark.parametrize("package", ["distributed", "cryptography"])
-def test_without_its_packages(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message is the command that installs them; no cluster is started that others could connect to."""
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(InputError, match=rf"dask backend is missing .*{package}.*: pip install '\.\[dask\]'"):
-        Dask()
+        call()

@@ -217,7 +217,7 @@ class Component:
 
 
 def test_options_are_read_strictly_but_a_list_is_a_tuple():
-    """Integers may stand for real ones and lists for tuples, nothing else is converted."""
+    """Nothing else is converted; what the runtime hands over can neither be set nor be missing."""
     read = check_options(Component, {"rate": 1, "cuts": [0.5, 2]}, "[c]", supplied=("seed",))
     assert read == {"count": 2, "rate": 1.0, "cuts": (0.5, 2.0)}
     for key, value in {"count": True, "rate": "1", "cuts": "3"}.items():
@@ -225,9 +225,6 @@ def test_options_are_read_strictly_but_a_list_is_a_tuple():
             check_options(Component, {key: value}, "[c]", supplied=("seed",))
         assert refused.value.key == key
 
-
-def test_what_the_runtime_supplies_is_no_key():
-    """A config can neither set nor miss an argument that the runtime hands over."""
     with pytest.raises(KeyProblemError, match="unknown key 'seed'"):
         check_options(Component, {"seed": 1}, "[c]", supplied=("seed",))
     with pytest.raises(KeyProblemError, match="needs the key 'seed'"):

@@ -129,23 +129,21 @@ WRONG = {
     "a share": ('name = "share_at_most"\naction = 1\nshare = 2', InputError, "line 25: share must be between 0 and 1"),
     "no condition": ('name = "never"\naction = 1', InputError, "line 22: never needs either a condition"),
     "a type": ('name = "never"\naction = 1\nrows = "x0 = 1"', InputError, "line 25: rows in "),
+    "a column": (
+        'name = "parity"\naction = 0\ngroup = "x_1"\ndelta = 0.1',
+        UnknownNameError,
+        "column of a constraint 'x_1'; did you mean 'x1'",
+    ),
     "amounts": ('name = "mean_at_most"\namounts = 3\nbound = 1', InputError, "line 24: amounts in "),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_is_told_with_its_line(case, tiny):
-    """No world is needed to notice it."""
+    """Without a world; only columns are known no sooner than the environment is open."""
     section, error, message = WRONG[case]
-    text = f"{tiny}[[constraints]]\n{section}\n"
     with pytest.raises(error, match=message):
-        parse_config(tomllib.loads(text), text)
-
-
-def test_a_column_that_is_not_there_is_told_with_the_nearest(tiny):
-    """Columns are known once the environment is open."""
-    with pytest.raises(UnknownNameError, match="column of a constraint 'x_1'; did you mean 'x1'"):
-        best_of(tiny + '[[constraints]]\nname = "parity"\naction = 0\ngroup = "x_1"\ndelta = 0.1\n')
+        best_of(f"{tiny}[[constraints]]\n{section}\n")
 
 
 OWN = '''
