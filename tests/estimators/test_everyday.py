@@ -15,7 +15,6 @@ from milpcb.estimators import (
     never,
     share_at_most,
 )
-from milpcb.offline import read_log, scores
 from tests.refused import refused
 
 N = 240
@@ -125,13 +124,6 @@ def test_treatment_cost_by_person(people):
     numbered = np.where(done == "treat", 2.0, 1.0)
     costly = LoggedPolicyTree(max_depth=1, method="snips", treatment_cost={2.0: 9.0}).fit(X, numbered, **outcome)
     assert set(costly.predict(X)) == {1.0}
-
-
-def test_too_few_groups_ask_for_groups():
-    """More rows of the same persons would not help."""
-    rng, done = np.random.default_rng(0), np.arange(60) % 2
-    log = read_log(rng.random((60, 1)), done, cost=rng.random(60), propensity="randomised", group=np.arange(60) // 20)
-    refused(lambda: scores(log, "snips"), "the log has 3 groups for 5 folds; give more groups, or a smaller cv")
 
 
 def test_a_type_of_categories_has_spellings_that_no_row_of_a_fold_has():

@@ -109,6 +109,7 @@ OF_TABLES: list[Case] = [
     ),
 ]
 OF_LOGS: list[Case] = [
+    (lambda: scores(log(group=np.arange(N) // 20), "snips"), "3 groups for 5 folds; give more groups, or a smaller cv"),
     (lambda: LoggedRounds(log(propensity=None)), "propensity"),
     (lambda: LoggedRounds(log(cost=np.where(np.arange(N) == 1, 3.0, COST))), "row 1"),
     (lambda: LoggedRounds(log(THREE, propensity=np.full(N, 1 / 3))), f"({N}, 3)"),

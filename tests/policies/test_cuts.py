@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 from milpcb.core.decimals import short_between
-from milpcb.errors import InputError, LogWarning
-from milpcb.oracles import open_oracle
+from milpcb.errors import LogWarning
 from milpcb.types import Floats, Ints
-from policies import BoxRules, DecisionTrees, RuleLists
+from policies import DecisionTrees
 from policies.cuts import Distinct, cut_points, every_cut
 from policies.names import Names
 
@@ -66,17 +65,6 @@ def test_equal_rows_are_one_group(rows: Ints) -> None:
         assert (rows[distinct.first][distinct.group] == rows).all()
     distinct = Distinct.codes(wide.T, len(rows))
     assert distinct.group.tolist() == expected
-
-
-@pytest.mark.parametrize(
-    "rules", [BoxRules(2, max_features=2, thresholds="all"), RuleLists(2, max_rules=1, thresholds="all")]
-)
-def test_classes_that_list_their_cuts_refuse_too_many(rules: BoxRules | RuleLists) -> None:
-    """All cuts of many contexts are refused by their number, before memory runs out."""
-    contexts = np.random.default_rng(0).normal(size=(20_000, 1)) @ np.ones((1, 2))
-    contexts[:, 1] = contexts[::-1, 0]
-    with pytest.raises(InputError, match=r"entries, more than .*; use fewer thresholds"):
-        open_oracle(rules, contexts, "search")
 
 
 @pytest.mark.parametrize(

@@ -63,15 +63,6 @@ def test_a_document_with_a_wrong_entry_is_refused_in_one_line(rule, data):
         assert (labels == rule.predict(CONTEXTS)).all()
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", "3", '{"policy": null}', '{"milpcb_policy": 2}', "\ud800", None, 7]
-)
-def test_what_is_no_policy_is_refused(text):
-    """No JSON, other JSON, another format."""
-    with pytest.raises(MilpcbError, match="this is no JSON of a policy"):
-        from_json(text)
-
-
 def test_a_class_that_is_none_is_refused():
     """Only registered names of policies are looked up: a document cannot name code to run."""
     for name in ("antigravity:geohash", "os:system", "DecisionTrees", "decisiontree", None, []):

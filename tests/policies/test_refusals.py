@@ -10,7 +10,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles import open_oracle
 from milpcb.plugins import registry
-from policies import FiniteClass, Halfspaces, LinearRules, MonotoneRules
+from policies import BoxRules, FiniteClass, Halfspaces, LinearRules, MonotoneRules, RuleLists, from_json
 from policies.linear.geometry import LARGEST_WHOLE
 from tests.refused import refused
 
@@ -20,6 +20,7 @@ CONTEXTS = np.array([[20.0, 1.0], [70.0, 0.0], [30.0, 0.0], [64.0, 1.0]])
 CLASSES = sorted(set(registry.BUILTIN["policies"]) - {"finite_class"})
 LOGGED = {"min_action_rows": 1, "logged_actions": [0, 1, 0, 1]}
 WIDE = np.random.default_rng(0).normal(size=(40, 5))
+TALL = np.random.default_rng(0).normal(size=(20_000, 2))
 LONG = np.random.default_rng(0).integers(0, 100_000, (60, 3)).astype(float)
 DIFFER = np.arange(3.0)[:, None]
 LISTED = FiniteClass([[0, 1, 0]], 2)
@@ -112,6 +113,14 @@ QUESTIONS: list[tuple[Callable[[], object], str]] = [
     (lambda: LinearRules().log_size([[0, 0], [1, 2 * LARGEST_WHOLE]]), "feature 1"),
     (lambda: open_oracle(Halfspaces(2), WIDE, kind="enumeration"), "too many"),
     (lambda: Halfspaces(2).on(WIDE).policies(), "too many"),
+    *(
+        (lambda rules=rules: open_oracle(rules, TALL, "search"), "use fewer thresholds")
+        for rules in (BoxRules(2, thresholds="all"), RuleLists(2, max_rules=1, thresholds="all"))
+    ),
+    *(
+        (lambda text=text: from_json(text), "this is no JSON of a policy")
+        for text in ("", "{", "[]", "null", "3", '{"policy": null}', '{"milpcb_policy": 2}', "\ud800", None, 7)
+    ),
 ]
 
 
