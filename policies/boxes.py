@@ -170,10 +170,7 @@ def _different(sides: list[list[tuple[int, int]]], below: Bools, *, pairs: bool)
 
 
 def _every(sides: list[list[tuple[int, int]]], *, pairs: bool) -> list[tuple[int, int, int, int]]:
-    """Return all boxes, first the one of all contexts, then one feature, then two.
-
-    Above a cut is what below it leaves out: of these boxes of one feature the first is kept.
-    """
+    """Return all boxes, first the one of all contexts, then one feature, then two."""
     one = [(*side, 0, 1) for of in sides for side in of if side[1] != 1]
     two = [(*side, *other) for of, of2 in combinations(sides, 2) for side in of for other in of2] if pairs else []
     return [(0, 1, 0, 1), *one, *two]

@@ -135,10 +135,7 @@ class CuttingClass(NamedClass):
 
 @dataclass(frozen=True)
 class Distinct:
-    """Context rows merged into groups on which every policy plays alike: ``group`` (m,) is that of each row.
-
-    ``first`` (g,) is the first row of each group.
-    """
+    """Context rows merged into groups (m,) on which every policy plays alike, and the ``first`` (g,) row of each."""
 
     group: Ints
     first: Ints
@@ -151,10 +148,7 @@ class Distinct:
 
     @classmethod
     def codes(cls, columns: Iterable[Ints], n_rows: int) -> Distinct:
-        """Group rows with equal codes in all ``columns``, each (n_rows,) from 0 up, numbered by first appearance.
-
-        Codes are the digits of one number a row, which is ranked anew where another digit would not fit.
-        """
+        """Group rows with equal codes in all ``columns``, each (n_rows,) from 0 up, numbered by first appearance."""
         number, largest = np.zeros(n_rows, dtype=np.int64), 0
         for column in columns:
             most = int(column.max())
@@ -180,10 +174,7 @@ def is_binary(column: Floats) -> bool:
 
 
 def _cuts_of(column: Floats, thresholds: int | str) -> Floats:
-    """Return the cuts of a column: quantiles, or one between any two values; 0.5 for one that only takes 0 and 1.
-
-    A cut stands for all numbers between the two neighbouring values of the feature, and a short decimal is taken.
-    """
+    """Return the cuts of a column: quantiles, or one between any two values; 0.5 for one that only takes 0 and 1."""
     if is_binary(column):
         return np.array([0.5])
     if thresholds == "all":

@@ -169,10 +169,7 @@ def _draw(tree: _Layout, axes: Any) -> None:
 
 
 class _Layout:
-    """Where the nodes of a rooted tree go, in letters across and lines down: no two boxes meet.
-
-    ``place`` is the middle of each node, ``top`` the upper end of the level that it is on.
-    """
+    """Where the nodes of a rooted tree go, in letters across and lines down: no two boxes meet."""
 
     def __init__(self, graph: nx.DiGraph) -> None:
         import networkx as nx

@@ -102,10 +102,7 @@ def _keys(contexts: Floats) -> list[bytes]:
 
 
 class ListedEncoding(OneHotEncoding):
-    """A list of labelings as a program, the reference for every other encoding: x[n] is 1 if labeling n is chosen.
-
-    It costs sum_j costs[j, labels[n, j]]: linear, with side constraints too.
-    """
+    """A list of labelings as a program: x[n] is 1 if labeling n is chosen, at sum_j costs[j, labels[n, j]]."""
 
     def __init__(self, listed: ListedSearch) -> None:
         super().__init__(len(listed.labels))

@@ -69,10 +69,7 @@ class Oracle(ABC):
         return "\n".join([*lines, *self.route()])
 
     def read_costs(self, costs: Any) -> Floats:
-        """Return costs as an array (m, K); of a data frame, columns are matched with the class's names of actions.
-
-        Raises InputError on a wrong shape, other names, and what is no finite number.
-        """
+        """Return costs (m, K), columns of a data frame by the class's names of actions; raises InputError."""
         if not isinstance(costs, np.ndarray):
             costs = by_action("costs", costs, own_names(self._opened_class))
         return cost_array(costs, self.n_contexts, self.n_actions)
@@ -91,10 +88,7 @@ class Oracle(ABC):
         self._closed = True
 
     def rows(self, contexts: Any) -> Ints:
-        """Return the row (n,) of each of ``contexts`` (n, d): the first that all policies label as they label it.
-
-        Raises InputError for contexts that are not known.
-        """
+        """Return the row (n,) of ``contexts`` (n, d), the first that all policies label alike; raises InputError."""
         known, first = self._known
         return np.asarray(first[known.find(contexts)])
 
@@ -142,10 +136,7 @@ class Oracle(ABC):
         return np.asarray(self.ask("profile", self._checked(costs), self._group_of(row)))
 
     def near_best(self, costs: Any, slack: float) -> NearBest:
-        """Return all policies whose total cost is at most the least plus ``slack``, found lazily.
-
-        Raises InputError on a wrong slack or wrong costs, OracleInexact where the solver could not prove the least one.
-        """
+        """Return all policies of total cost at most the least plus ``slack``; raises InputError, OracleInexact."""
         within = real("slack", slack, "finite and not negative", lambda number: number >= 0)
         table = self.read_costs(costs).copy()  # answers come later, the costs may change
         return NearBest(self, table, self._checked(table), within)

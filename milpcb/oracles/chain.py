@@ -95,10 +95,7 @@ class _Avoiding(Recursion[Place]):
         return np.where(logs < -most - NO_WEIGHT / 2, -np.inf, logs)
 
     def _priced(self, totals: Floats) -> tuple[Floats, float]:
-        """Return totals with the penalties, and a bound that only totals with a penalty are above.
-
-        A penalty is twice the range of all totals, or their size where they differ by little more than rounding.
-        """
+        """Return totals with a penalty beyond their range, and a bound that only totals with a penalty are above."""
         if self._forbidden is None:
             return totals, np.inf
         least, most = self._range(totals)

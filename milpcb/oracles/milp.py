@@ -227,10 +227,7 @@ class MilpOracle(Oracle):
         return profile
 
     def _admissible(self, query: Query) -> tuple[Stop, float, Policy | None, float]:
-        """Return why the solver stopped, a lower bound, a policy or None, and its total.
-
-        Labelings that keep a side constraint only by its tolerance are cut off.
-        """
+        """Return why the solver stopped, a lower bound, a policy that keeps all constraints or None, and its total."""
         while True:
             solution, offset = self._solve(query)
             if solution.stop in NO_ANSWER or (solution.stop is Stop.INFEASIBLE and not self._held):

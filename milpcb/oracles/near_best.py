@@ -187,10 +187,7 @@ class NearBest:
 
     @cached_property
     def features(self) -> dict[str, float]:
-        """By the name of each column of the contexts how much dearer the best policy is that does not read it.
-
-        Infinite where no such policy keeps the side constraints. Raises InputError where policies read no columns.
-        """
+        """How much dearer the best policy is that does not read a column, by its name; infinite where none is left."""
         opening = self._oracle.opening
         if opening is None:
             raise InputError("only an oracle that milpcb.open_oracle has opened can be opened without a column")

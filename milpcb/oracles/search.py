@@ -123,10 +123,7 @@ MOST_LISTED = 500_000  # policies of a list
 
 
 class EnumerationOracle(SearchOracle):
-    """A search through a list: every policy of the class that keeps the side constraints, of equal ones the first.
-
-    ``labelings`` (N, m) are what they play, one for each distinct labeling.
-    """
+    """A list of one policy for each labeling, (N, m) in ``labelings``, that keeps the side constraints."""
 
     capabilities = SearchOracle.capabilities | {"action_weights", "enumerate"}
     labelings: Ints

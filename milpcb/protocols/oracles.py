@@ -103,10 +103,7 @@ class SeveralTables:
 
 
 class ValueOracle(Minimiser, Protocol):
-    """All that an oracle-based learner sees of a policy class (see milpcb.oracles.base for the meaning of each).
-
-    ``capabilities`` lists which of the queries below it answers; "enumerate" stands for the list ``labelings`` (N, m).
-    """
+    """All that an oracle-based learner sees of a policy class; "enumerate" stands for its ``labelings`` (N, m)."""
 
     @property
     def capabilities(self) -> frozenset[str]:

@@ -22,10 +22,7 @@ from milpcb.types import Floats, Ints, Policy, Stop
 
 @dataclass(frozen=True, eq=False)
 class Within:
-    """The policies that are asked for: those of total cost at most ``bound`` that keep the side constraints ``rows``.
-
-    ``costs`` (g, K) have a row for each distinct context.
-    """
+    """The policies asked for: of total cost at most ``bound`` by ``costs`` (g, K), that keep all ``rows``."""
 
     costs: Floats
     bound: float
@@ -71,10 +68,7 @@ class Recursion(ABC, Generic[Place]):
         return np.array([self.profile(totals, place) for place in places])
 
     def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
-        """Return (K,): log of the sum of exp(-rate * total) over the derivations that play a at ``place``.
-
-        The semiring is (log-sum-exp, +). A policy that can be written in several ways counts as often.
-        """
+        """Return (K,): log of the summed exp(-rate * total) of the derivations that play a at ``place``."""
         del totals, place, rate
         raise not_given(self, "action_weights")
 

@@ -9,10 +9,7 @@ from milpcb.types import Floats, Solution
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """One line of ``milpcb solvers``; ``missing`` is why the solver cannot run here and how to fix that, or "".
-
-    ``extra`` names the extra of milpcb that installs it, where there is one.
-    """
+    """A line of ``milpcb solvers``: ``missing`` is why it cannot run here and the fix, ``extra`` what installs it."""
 
     name: str
     version: str

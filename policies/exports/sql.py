@@ -55,10 +55,7 @@ def _word(name: str) -> str:
 
 
 def _known(field: Field) -> str:
-    """Return the value of a column, NULL where it is a mark of a missing one, which is a number among numbers only.
-
-    No comparison with '' is written in any other way: databases for which it is NULL take NULLIF all the same.
-    """
+    """Return the value of a column, NULL where it is a mark of a missing one, which is a number among numbers only."""
     known = _quoted(field.name, '"')
     for mark in field.marks if field.kind != "boolean" else ():
         if isinstance(mark, str) if field.texts else not isinstance(mark, str) and abs(cast("float", mark)) <= LARGEST:

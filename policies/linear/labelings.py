@@ -76,12 +76,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelTable:
-    """The labelings (N, P) of a grid, in lexicographic order, and weights (N, s) that make them.
-
-    Where each action has a score, weights are (N, s, K).
-
-    Patterns, the combinations of values, count the last column fastest.
-    """
+    """The labelings (N, P) of a grid, sorted, its last column the fastest, and weights (N, s), or (N, s, K)."""
 
     labels: Labels
     weights: Ints

@@ -34,10 +34,7 @@ SPAN = 600.0  # exponents further apart leave no trace in a product of factors
 
 
 class Instances(NamedTuple):
-    """Of each instance what its terms cost (n, terms) and weigh (n, R, terms), their sums within ``bounds`` (R, 2).
-
-    ``keys`` (n, terms) may be empty.
-    """
+    """Of instances what terms cost (n, terms) and weigh (n, R, terms), in ``bounds`` (R, 2), and perhaps ``keys``."""
 
     costs: Array
     weights: Array

@@ -25,10 +25,7 @@ Point = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Axis:
-    """How a feature orders contexts: by its value, or by the number of ``steps`` below it; ``sign`` -1 turns it round.
-
-    ``binary`` means that the feature only takes 0 and 1, and that its one step is between them.
-    """
+    """How a feature orders contexts: by its value or the number of ``steps`` below it; ``sign`` -1 turns it round."""
 
     feature: int
     sign: int

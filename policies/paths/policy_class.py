@@ -203,12 +203,6 @@ class PathTerms(Terms):
         return answers
 
 
-def too_many(n_derivations: int) -> str:
-    """Return why derivations are too many for side constraints, or nothing when they are not."""
-    counted = "under side constraints the search may go through {} ways to write a policy"
-    return beyond(n_derivations, MOST_WALKED, counted, "use oracle kind 'milp', or a smaller class")
-
-
 class PathEncoding(Encoding):
     """The paths of a graph as a network program; the terms of a class define its graph.
 
@@ -282,7 +276,9 @@ class OpenedPaths(Opened):
         """Take settings with explicit cut points, ``group`` (m,) and ``contexts`` (g, d) as Opened has them."""
         self._rules, self.n_actions, self.log_size = rules, rules.n_actions, log_size
         self.group, self.contexts = group, contexts
-        self.unsupported = {"constraints": reason} if (reason := too_many(n_derivations)) else {}
+        counted = "under side constraints the search may go through {} ways to write a policy"
+        reason = beyond(n_derivations, MOST_WALKED, counted, "use oracle kind 'milp', or a smaller class")
+        self.unsupported = {"constraints": reason} if reason else {}
         every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints"}
         self.capabilities = every - self.unsupported.keys()
 

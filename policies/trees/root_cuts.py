@@ -189,11 +189,7 @@ def evaluate(table: RootTable, lines: Lines, line: int, cut: int, best: Array) -
 
 @compiled(NO_NAN)
 def stumps(table: RootTable, f: int, holds: Array, asked: Array, totals: Array, counts: Array, least: Array) -> None:
-    """Fill ``least`` (4,) with the costs, from action 0, of the best stumps of a feature where a root fails, and holds.
-
-    First are those whose leaves have all that is ``asked`` for (C,), then all; totals (2, A) and counts (2, C) are
-    those of both sides.
-    """
+    """Fill ``least`` (4,): the best stumps of a feature where a root fails and holds, with ``asked`` counts, or any."""
     order, costs, gaps = table.orders[f], table.costs[f], table.gaps[f]
     sums, rows = np.zeros(totals.shape), np.zeros(counts.shape)
     now_out = now_in = any_out = any_in = least_out = least_in = np.inf

@@ -84,10 +84,7 @@ class TreeSearch(Search):
         return np.asarray(self._literals.pattern(row) if self._by_codes else self._truth[row])
 
     def _answers(self, soft: Soft, costs: Floats, pattern: Bools | None) -> Floats:
-        """Return T (n, leaves, K) for each set of literals that are closed to a tree.
-
-        It is for the context where the literals ``pattern`` (p,) hold; without one of all actions, and K is 1.
-        """
+        """Return T (n, leaves, K) by closed set, at the context where ``pattern`` holds; K is 1 without one."""
         given, n = ContextCosts(costs, self._counts), 1 if pattern is None else self._n_actions
         found = np.empty((len(self._closed), 1, n))
         if self._depth:

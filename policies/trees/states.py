@@ -90,10 +90,7 @@ class TreeQuestion(NamedTuple):
 
 
 class StateRoom(NamedTuple):
-    """Where answers are (sets.StateLayout), the numbers T and masses M, (0,) if there are none, and working space.
-
-    In front of T are the leaves of a row (2^k, n), at ``own`` those at x (K, n), and at ``other`` one more row.
-    """
+    """Where answers are (sets.StateLayout), the numbers T and masses M, (0,) if there are none, and working space."""
 
     start: Array
     first: Array

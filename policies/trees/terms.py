@@ -37,10 +37,7 @@ MOST_PAIRS = 2_000_000  # of two sides, at the root, and below it in all: a seco
 
 
 class TreeTerms(Terms):
-    """The leaves of all trees of one depth over fixed literals, with the recursion over the trees that keep ``rows``.
-
-    Raises SearchTooLargeError where there is too much to keep under these.
-    """
+    """The leaves of all trees of one depth over fixed literals, with the recursion over trees that keep ``rows``."""
 
     def __init__(
         self, tests: list[Test], n_actions: int, depth: int, names: Names, rows: Sequence[SideConstraint] = ()
@@ -117,10 +114,7 @@ class Trees(NamedTuple):
         return sum(int(_stops(*sides, bound).sum()) for sides in self.sides.values())
 
     def joined(self, bound: float, rows: Sequence[SideConstraint] = ()) -> Trees:
-        """Return these and all pairs of both sides within a bound that keep rows, in order of cost.
-
-        Of those that label alike it is the smallest.
-        """
+        """Return these and all pairs within a bound that keep rows, in order of cost; of those alike the smallest."""
         parts, left = [self], MOST_PAIRS
         for g, sides in self.sides.items():
             parts.append(_pairs(g, *sides, bound, left))

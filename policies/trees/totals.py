@@ -38,10 +38,7 @@ class ContextCosts(NamedTuple):
 
 
 class ProductRoom(NamedTuple):
-    """Working space of products: literals 0/1 (levels, blocks, p + 4, B), of which the first level is given.
-
-    A level is a literal of the set at hand whose contexts are gathered, with costs ``planes`` (levels, A + C, g).
-    """
+    """Working space of products: literals 0/1 (levels, blocks, p + 4, B), of which the first level is given."""
 
     literals: Array
     planes: Array
@@ -76,11 +73,7 @@ class Products:
 
 
 class Codes:
-    """Fills the totals from the codes of contexts, cubes of D features at a time.
-
-    The total of a set is at ``place`` among the summed cubes: with the lowest cut of each feature, and the last,
-    without a test, of the others.
-    """
+    """Fills the totals from the codes of contexts, cubes of D features at a time."""
 
     def __init__(self, literals: Literals, n_actions: int, n_counts: int, depth: int) -> None:
         self._codes, self._cuts = literals.codes, np.diff(literals.first)

@@ -146,10 +146,7 @@ class Meeting(NamedTuple):
 def usage_of(
     space: Space, rows: Sequence[SideConstraint], allowed: Bools, empty: Floats, most: int | None
 ) -> tuple[UsageGraph, Meeting, Ints]:
-    """Return the graph under ``rows`` of weights (n_leaves, K), of at most ``most`` leaves, its meeting, and its roots.
-
-    Leaves may be at the states ``allowed`` (n_leaves,); ``empty`` is that of TreeQuestion. Raises SearchTooLargeError.
-    """
+    """Return the graph under ``rows`` (n_leaves, K), its meeting and roots; ``empty`` is that of TreeQuestion."""
     weights, bounds = np.array([row.weights for row in rows]), np.array([(row.lower, row.upper) for row in rows])
     exponent = -np.frexp(np.abs(weights).max(axis=(1, 2), initial=0.0))[1]
     weights, bounds = np.ldexp(weights, exponent[:, None, None]), np.ldexp(bounds.T, exponent)
