@@ -64,10 +64,7 @@ class Rule(ABC):
         """Return the rule in words: read literally, it gives every context the action that ``predict`` gives it."""
 
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
-        """Return the rule as a rooted networkx graph: nodes and edges have a ``label``, leaves ``action`` and ``part``.
-
-        ``leaves`` adds share and mean cost to the labels of the leaf nodes.
-        """
+        """Return the rule as a rooted networkx graph with labels; leaves have ``action`` and ``part``."""
         return drawn(self._written(), self.names, leaves, lines=isinstance(self, ChainRule))
 
     def predict(self, contexts: Any) -> Ints:
@@ -88,10 +85,7 @@ class Rule(ABC):
         return parts
 
     def leaves(self, contexts: Any, costs: Any = None, counts: Any = None) -> list[LeafSummary]:
-        """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None.
-
-        ``counts`` (n,) is how often each context occurred, None for once.
-        """
+        """Return action, share and mean cost of each part, of ``costs`` (n, K); ``counts`` (n,) weigh contexts."""
         array = self._table(contexts)
         part, often = self._leaf(array), _often(counts, len(array))
         sizes = np.bincount(part, often, minlength=len(self.leaf_actions))
@@ -127,10 +121,7 @@ class Rule(ABC):
         return None if decision is None else cut_points(decision)
 
     def to_python(self, actions: Sequence[Value] | None = None, name: str = "decide") -> str:
-        """Return the source of a function ``name(row)`` that needs no import, see ``to_sql``.
-
-        ``row`` maps names of columns to values; where ``predict`` raises on one, the function raises ValueError.
-        """
+        """Return the source of ``name(row)``, of a mapping, without imports; ValueError where ``predict`` raises."""
         return python_source(self._written(), self.names, self._values(actions), name)
 
     def parts(self) -> list[dict[str, Any]]:

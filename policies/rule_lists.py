@@ -50,10 +50,7 @@ class Clause:
 
 @dataclass(frozen=True, repr=False)
 class RuleList(ChainRule):
-    """The first of the ``rules`` whose condition holds plays its action, else ``default`` is played.
-
-    Last rules that play the default are dropped; "if not l play a, else b" becomes "if l play b, else a".
-    """
+    """The first of the ``rules`` whose condition holds plays its action, else ``default`` is played."""
 
     rules: tuple[Clause, ...]
     default: int

@@ -67,10 +67,7 @@ class ThresholdRule(ChainRule):
 
 
 def bin_totals(bins: Ints, sizes: Ints) -> Callable[[Floats], Floats]:
-    """Return the function of costs (n, K) that adds up each action in each bin, a feature after the other: (bins, K).
-
-    ``bins`` (n, features) are those of the contexts, ``sizes`` (features,) how many bins each feature has.
-    """
+    """Return the function of costs (n, K) that adds up each action in each bin, a feature after the other."""
     import scipy.sparse as sp  # only where there are threshold rules, as it takes a tenth of a second to import
 
     n, d = bins.shape

@@ -112,10 +112,7 @@ MOST_WALKED = 10**10  # derivations: minutes a query at the very worst
 
 
 class PathTerms(Terms):
-    """Terms whose derivations are the paths of a graph; a class gives the graph, and what its terms stand for.
-
-    The leaves of the graph are those that costs are added up in, unless ``leaf_totals`` makes others of them.
-    """
+    """Terms whose derivations are the paths of a graph; a class gives the graph, and what its terms stand for."""
 
     @property
     @abstractmethod

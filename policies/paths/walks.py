@@ -42,10 +42,7 @@ WORDS = "going through the policies that keep side constraints"  # in lines of p
 
 
 class Acts(NamedTuple):
-    """Who decides what is played at a context: the action of each term (terms,), -1 of those that leave it open.
-
-    ``never`` (K,) marks the actions that no path with the rows plays there, as far as that is known by now.
-    """
+    """The action of each term (terms,) at a context, -1 for none; ``never`` (K,) marks those known not to be played."""
 
     actions: Array
     never: Bools
@@ -108,10 +105,7 @@ class Walker:
         return logs
 
     def within(self, totals: Floats, bound: float, marks: Marks) -> tuple[Floats, Ints, bool]:
-        """Return totals (n,) and terms (n, depth) of the paths within a bound, by total, and whether these are all.
-
-        Of those with one sum of ``marks`` (n_terms,) it is the shortest.
-        """
+        """Return totals (n,) and terms (n, depth) of the shortest path of each mark within a bound, and if all."""
         cost = self._graph.costs(totals)
         sums = PathSums(path_sums(self._graph, cost).low, np.empty(0))
         keys = np.zeros(len(cost), dtype=np.uint64)

@@ -29,10 +29,7 @@ _NOWHERE = np.zeros(0, np.int64)
 
 
 class SetLeaves:
-    """Leaves at the sets of tests with their outcomes: their totals are sums of costs (g, K) of contexts.
-
-    ``counts`` (C, g) are those of contexts. A place is the number of a context.
-    """
+    """Leaves at the sets of tests with their outcomes; ``counts`` (C, g) are those of contexts, the places."""
 
     def __init__(self, states: TreeStates, literals: Literals, counts: Floats) -> None:
         self._states, self._literals, self._counts = states, literals, counts

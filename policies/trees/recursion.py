@@ -194,10 +194,7 @@ def push_own(soft: Soft, h: int, row: SetRow, asked: TreeQuestion, room: StateRo
 
 
 class TreeStates:
-    """Asks the recursion about trees of a depth, from the totals that ``source`` fills.
-
-    ``least`` (C,) is what a leaf must have of each count; leaves are counted where ``most_leaves`` is given.
-    """
+    """Asks the recursion about trees of a depth, from the totals that ``source`` fills."""
 
     def __init__(
         self, source: Products | Codes, n_actions: int, depth: int, least: Floats, most_leaves: int | None
@@ -224,10 +221,7 @@ class TreeStates:
         return np.where(found < BIG, found + everywhere, np.inf) if self.limited else found + everywhere
 
     def sides(self, given: ContextCosts, closed: Bools) -> tuple[Floats, float]:
-        """Return (2, leaves, p): the least totals where each test at the root fails, and where it holds.
-
-        They are counted from the total of action 0, which is returned too.
-        """
+        """Return (2, leaves, p), least totals where each root fails and holds, from that of action 0, and that."""
         everywhere = self.source.fill(*given, self.depth)
         self._ask(None, None, closed[None], every=self._p < self.depth)
         begin = self.layout.where[1 + self.depth, 1] if self.depth > 1 else 0  # of the states of one literal

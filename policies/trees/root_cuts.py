@@ -88,10 +88,7 @@ def _kept(rows: tuple[Array, ...], here: Array) -> tuple[Array, ...]:
 
 
 class Lines(NamedTuple):
-    """Ways to go through the cuts of a feature: root ``features`` (n,), most ``leaves`` (n, 2) on its sides.
-
-    ``below`` (n, d) are the features that may be tested there, and ``least`` (C,) the counts that a leaf must have.
-    """
+    """Root ``features`` (n,), most ``leaves`` (n, 2) of sides, features ``below`` (n, d), ``least`` (C,) of a leaf."""
 
     features: Array
     leaves: Array
