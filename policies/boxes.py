@@ -17,7 +17,8 @@ from milpcb.types import Bools, Floats, Ints
 from policies.cuts import CuttingClass, Distinct, Thresholds, check_thresholds, cut_points, is_binary
 from policies.exports.decisions import AllOf, Test
 from policies.names import Names
-from policies.paths.policy_class import Graph, OpenedPaths, PathTerms
+from policies.paths.graph import Graph
+from policies.paths.policy_class import OpenedPaths, PathTerms
 from policies.rule import ChainRule
 
 

@@ -19,7 +19,8 @@ from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.exports.decisions import Test as Comparison
 from policies.literals import LARGEST, Literals, Test, every_test, outcomes
 from policies.names import Names
-from policies.paths.policy_class import Graph, OpenedPaths, PathTerms
+from policies.paths.graph import Graph
+from policies.paths.policy_class import OpenedPaths, PathTerms
 from policies.rule import ChainRule
 
 

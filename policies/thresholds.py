@@ -28,7 +28,8 @@ from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.exports.decisions import Test
 from policies.literals import Literals
 from policies.names import Names
-from policies.paths.policy_class import Graph, OpenedPaths, PathTerms
+from policies.paths.graph import Graph
+from policies.paths.policy_class import OpenedPaths, PathTerms
 from policies.rule import ChainRule
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from milpcb.core.kernels import compiled
 from milpcb.types import Floats, Ints
 from policies.linear.labelings import Diagram
+from policies.paths.graph import Array, Edges, Graph
 from policies.paths.kernels import (
     LEAST,
     LIST,
@@ -26,7 +27,6 @@ from policies.paths.kernels import (
     new_trail,
     walk,
 )
-from policies.paths.policy_class import Array, Edges, Graph
 
 LANES = 8  # instances whose sums are made at once, at the least
 ROOM = 2**14  # sums that processors keep at hand

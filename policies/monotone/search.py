@@ -16,7 +16,7 @@ import numpy as np
 from milpcb.core.kernels import compiled, copy
 from milpcb.protocols import Search
 from milpcb.types import Bools, Floats, Ints
-from policies.monotone.policy_class import MonotoneRule, Order
+from policies.monotone.rule import MonotoneRule, Order
 
 
 @compiled()

@@ -1,1 +1,1 @@
-"""One mechanism for classes whose derivations are paths. Read policy_class, kernels, walks."""
+"""One mechanism for classes whose derivations are paths. Read graph, kernels, walks, policy_class."""

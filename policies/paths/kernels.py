@@ -10,7 +10,7 @@ import numpy as np
 
 from milpcb.core.kernels import compiled, lower
 from milpcb.types import Floats, Ints
-from policies.paths.policy_class import Array, Edges, Graph
+from policies.paths.graph import Array, Edges, Graph
 
 NO_NAN = {"nnan", "nsz"}
 NEGLIGIBLE = 60.0  # exp(-60), a million times over, is below the rounding of 1

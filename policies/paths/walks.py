@@ -17,6 +17,7 @@ from milpcb.core.marks import Marks, first_of_each
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import RestrictedTerms, SideConstraint, Terms
 from milpcb.types import Bools, Floats, Ints, Policy
+from policies.paths.graph import Array, Graph
 from policies.paths.kernels import (
     LEAST,
     LIST,
@@ -31,7 +32,6 @@ from policies.paths.kernels import (
     path_sums,
     walk,
 )
-from policies.paths.policy_class import Array, Graph
 
 MOST_KEPT = 10**8  # actions of terms that are kept from query to query: 400 MB
 FAR = 400.0  # exponents that are added up below the largest one

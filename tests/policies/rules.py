@@ -5,7 +5,7 @@ from typing import Any
 from policies.boxes import BoxRule, Interval
 from policies.halfspaces import HalfspaceRule
 from policies.linear import LinearRule
-from policies.monotone.policy_class import Axis, MonotoneRule
+from policies.monotone.rule import Axis, MonotoneRule
 from policies.names import Names
 from policies.rule_lists import Clause, RuleList
 from policies.thresholds import ThresholdRule

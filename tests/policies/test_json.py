@@ -15,7 +15,7 @@ from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules, from_js
 from policies.boxes import BoxRule, Interval
 from policies.linear import HighestScore, LinearRule
 from policies.listed import ListedPolicy
-from policies.monotone.policy_class import Axis, MonotoneRule
+from policies.monotone.rule import Axis, MonotoneRule
 from policies.names import Names
 from policies.rule_lists import Clause, RuleList
 from policies.thresholds import ThresholdRule

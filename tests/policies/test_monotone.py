@@ -12,7 +12,7 @@ from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
 from policies.exports.decisions import in_words
 from policies.monotone import MonotoneRules
-from policies.monotone.policy_class import Axis, Order, axes_of
+from policies.monotone.rule import Axis, Order, axes_of
 from policies.names import Names
 from tests.lp import lp_text
 

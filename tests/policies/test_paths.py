@@ -12,7 +12,8 @@ from milpcb.listed import ListedSearch
 from milpcb.protocols import SideConstraint, Within
 from milpcb.types import Floats, Ints
 from policies.paths import walks
-from policies.paths.policy_class import Graph, PathTerms
+from policies.paths.graph import Graph
+from policies.paths.policy_class import PathTerms
 
 EVERY = range(40)
 
