@@ -33,11 +33,7 @@ LARGEST = 24.0, 14.0  # inches of a figure
 
 @dataclass(frozen=True)
 class LeafSummary:
-    """The action of one part of a rule, and what is known of the contexts there.
-
-    ``share`` (0..1) is the part's share of the contexts, ``mean_cost`` what the action costs there on average, None
-    where no costs are known or no context is in the part; ``note`` is a further line, as a value with its interval.
-    """
+    """The action of one part of a rule, its ``share`` (0..1) of contexts, its mean cost if known, and a ``note``."""
 
     action: int
     name: str

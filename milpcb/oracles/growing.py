@@ -142,10 +142,9 @@ class GrowingOracle(ValueOracle):
         return rows
 
     def hold(self, constraints: Sequence[LabelConstraint]) -> None:
-        """Answer from now on for the policies that keep ``constraints``, of weights (n_contexts, K).
+        """Answer from now on for the policies that keep ``constraints``, in which later contexts weigh nothing.
 
-        A context that comes later weighs nothing in them. Raises InfeasibleError where no policy keeps them, and
-        InputError where the class has no search under them; nothing is changed then.
+        Raises InfeasibleError or InputError where none does, or the class cannot; nothing is changed then.
         """
         if not self._constrained:
             raise InputError("this oracle holds no side constraints: make it with constrained=True")

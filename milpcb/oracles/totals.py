@@ -48,11 +48,7 @@ class CostTable(Table):
 
 
 class TermTable(Table):
-    """The totals of the ``terms`` of a class; noise has a coordinate for each of them.
-
-    Costs of one more context change ``n_moved`` of them for each action. The ``oracle`` counts the queries; ``asked``
-    returns the terms whose recursion is asked, where constraints that hold for a while change it.
-    """
+    """The totals of the ``terms`` of a class; ``asked`` returns those whose recursion is asked, under constraints."""
 
     def __init__(self, terms: Terms, oracle: Any, asked: Callable[[], Terms] | None = None) -> None:
         self._terms, self._context, self._count, self._asked = terms, oracle.context, oracle.count, asked

@@ -39,8 +39,7 @@ class Cache(Protocol):
 class Environment(Protocol):
     """A process of contexts and costs. Constructor arguments are the keys of ``[environment]`` in a config.
 
-    One whose costs take long to compute may name a fourth argument of ``open``: ``cache: Cache | None = None``. A study
-    hands it in.
+    Where costs take long to compute ``open`` may have a fourth argument, which a study hands in: ``cache``, a Cache.
     """
 
     @property
@@ -64,10 +63,7 @@ class Environment(Protocol):
 
 
 class ContextModel(ABC):
-    """Model of future contexts, as a learner knows them: how many of the imagined future rounds fall on each context.
-
-    ``known`` is True where the future is drawn from the true law, as guarantees assume.
-    """
+    """Model of future contexts, as a learner knows them; ``known`` if it has the true law, as guarantees assume."""
 
     known: ClassVar[bool] = True
 

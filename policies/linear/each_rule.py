@@ -98,11 +98,7 @@ class HighestScore(Rule):
 
 
 def bases_of(scores: Floats, labels: Ints) -> Ints:
-    """Return bases (K,), none negative, with which ``scores`` (g, K) of integers are highest at the ``labels`` (g,).
-
-    Of an action that is played it is the least that puts it ahead of the others where it is played; any other action
-    is just behind everywhere.
-    """
+    """Return the least bases (K,), none negative, for which ``scores`` (g, K) are highest at the ``labels`` (g,)."""
     K = scores.shape[1]
     bases, played = np.zeros(K), np.unique(labels)
     own = scores[np.arange(len(labels)), labels]

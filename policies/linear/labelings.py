@@ -110,11 +110,7 @@ def _as_bytes(labels: Labels) -> Any:
 
 @dataclass(frozen=True)
 class ScoreKind(ABC):
-    """How scores choose among actions: which labelings of a grid weights make, and the rule that makes one.
-
-    ``made_by`` are the weights that make all labelings of 0, 1, ... columns of two values; no more is known. A label
-    takes ``slower`` times as long to build.
-    """
+    """How scores choose: the labelings of a grid that weights make; a label takes ``slower`` times as long to build."""
 
     n_actions: int
     slower: ClassVar[int] = 1

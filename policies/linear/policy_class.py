@@ -205,8 +205,8 @@ def _places(scores: Floats) -> list[int]:
 class OpenedEach(OpenedLinear):
     """Rules with a score for each action.
 
-    ``log_size`` is as above, with one other bound: the weights, those alike but for a shift once, times the placements
-    of K - 1 bases, (K - 1)! (g + 1) ... ((K - 1) g + 1).
+    ``log_size`` is the least of three: the weights, those alike but for a shift once, times the placements of K - 1
+    bases, (K - 1)! (g + 1) ... ((K - 1) g + 1); K^g; and where support tables can be used, their rows.
     """
 
     _by_rows = EachEncoding

@@ -207,10 +207,7 @@ def _features(weight: int, largest: int) -> int:
 def _extend(
     f: Array, span: int, w: int, origin: int, value: Array, above: Array, child: Array, child_span: int
 ) -> None:
-    """Fill the rows of ``child``, to its span, with those of f after the next column has the weight w.
-
-    ``f[p, c]`` sums the gains of pattern p at scores of at least c from the lowest, which is ``origin`` in ``child``.
-    """
+    """Fill the rows of ``child``, to its span, with f moved by w times the next column from ``origin`` on."""
     child[:, :child_span] = 0.0
     for p in range(len(above)):
         row, shift = child[above[p]], origin + w * value[p]
