@@ -97,6 +97,7 @@ def add_leaf(
     """Add the node of part number ``part``: its action, and in its label what ``leaves`` know of it."""
     lines = [f"play {names.action(action)}"] if leaves is None else leaves[part].lines(part)
     graph.add_node(node, label="\n".join(lines), action=action, part=part)
+    graph.graph.setdefault("actions", {})[action] = names.action(action)
 
 
 @plain()
@@ -108,7 +109,28 @@ def figure(graph: nx.DiGraph) -> Figure:
     width, height = (min(most, inches + 0.4) for most, inches in zip(LARGEST, tree.inches(FONT), strict=True))
     drawn = Figure(figsize=(max(3.0, width), max(1.0, height)))
     _draw(tree, drawn.add_axes((0.0, 0.0, 1.0, 1.0)))
+    _add_legend(drawn, graph)
     return drawn
+
+
+def _add_legend(drawn: Figure, graph: nx.DiGraph) -> None:
+    """Write below a drawing which colour is which action, where there are several and no two share one."""
+    from matplotlib.patches import Patch
+
+    actions = dict(sorted(graph.graph.get("actions", {}).items()))
+    colours = [_colour(action) for action in actions]
+    if len(actions) < 2 or len(set(colours)) < len(colours):
+        return
+    patches = [Patch(facecolor=colour, edgecolor="0.3") for colour in colours]
+    names = [fill(name, WIDEST) for name in actions.values()]
+    columns = max(1, int(drawn.get_figwidth() / (max(map(_widest, names)) * LETTER * FONT / 72 + 0.6)))
+    lines = sum(max(name.count("\n") + 1 for name in names[i : i + columns]) for i in range(0, len(names), columns))
+    room, before = lines * LINE * FONT / 72 + 0.25, drawn.get_figheight()
+    drawn.set_figheight(before + room)
+    drawn.axes[0].set_position((0.0, room / (before + room), 1.0, before / (before + room)))
+    style: dict[str, Any] = {"loc": "lower center", "fontsize": FONT, "frameon": False, "borderpad": 0.2}
+    for text in drawn.legend(patches, names, ncols=min(columns, len(names)), **style).get_texts():
+        text.set_parse_math(False)
 
 
 def _colour(action: int) -> str:

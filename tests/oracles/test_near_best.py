@@ -12,6 +12,7 @@ from milpcb.offline.restrictions import Question, Without, prices
 from milpcb.oracles import near_best, open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules
+from policies.monotone import policy_class as monotone_class
 from policies.trees import terms
 
 RNG = np.random.default_rng(0)
@@ -110,6 +111,7 @@ def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
 def test_ties_are_followed_to_their_end_one_by_one(monkeypatch):
     """If all monotone rules cost the same, the first is found before the others are begun, and so on."""
     monkeypatch.setattr(near_best, "MOST_QUERIES", 60)
+    monkeypatch.setattr(monotone_class, "MOST_CELLS", 0)  # no list of its own
     found = open_oracle(MonotoneRules(3), CONTEXTS, "search").near_best(np.zeros((20, 3)), 0)
     assert not found.listed
     assert not found.exact

@@ -1,4 +1,4 @@
-"""Near-best scoring rules: exact counts from diagrams of labelings, far beyond what questions find."""
+"""Near-best scoring and monotone rules: exact counts from diagrams of labelings, far beyond what questions find."""
 
 from functools import cache
 
@@ -9,8 +9,9 @@ from milpcb.oracles import open_oracle
 from milpcb.oracles.near_best import NearBest
 from milpcb.protocols import open_class
 from milpcb.types import Floats, Ints
-from policies import LinearRules
+from policies import LinearRules, MonotoneRules
 from policies.linear import search_tables
+from policies.paths import walks
 
 RNG = np.random.default_rng(0)
 BINARY = RNG.integers(0, 2, (40, 6)).astype(float)
@@ -19,6 +20,8 @@ GRID = RNG.integers(0, 3, (40, 3)).astype(float)
 POOLS = {
     "three of six": (LinearRules(2, max_weight=2, max_features=3), BINARY, 30.0),
     "one of three, three actions": (LinearRules(3, max_weight=1, max_features=1), GRID, 60.0),
+    "monotone": (MonotoneRules(2), GRID, 12.0),
+    "monotone, three actions": (MonotoneRules(3), GRID[:, :2], 40.0),
 }
 EVERY_POOL = pytest.mark.parametrize("name", POOLS)
 
@@ -60,6 +63,7 @@ def test_beyond_what_is_kept_it_is_the_cheapest(name: str, monkeypatch: pytest.M
     assert totals_of(every, contexts, costs) == expected
     monkeypatch.setattr(search_tables, "MOST_KEPT", len(expected) // 3)
     monkeypatch.setattr(search_tables, "ROOM", 8)
+    monkeypatch.setattr(walks, "MOST_LISTED", len(expected) // 3)
     found = oracle.near_best(costs, slack)
     assert not found.exact
     assert 0 < found.count < len(expected)
@@ -69,6 +73,8 @@ def test_beyond_what_is_kept_it_is_the_cheapest(name: str, monkeypatch: pytest.M
 def test_ties_beyond_what_is_kept_are_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all policies cost the same, as many are listed as a list may have."""
     monkeypatch.setattr(search_tables, "MOST_KEPT", 20)
-    policies, contexts, _ = POOLS["three of six"]
-    found = open_oracle(policies, contexts, "search").near_best(np.zeros((len(contexts), 2)), 0)
-    assert (found.count, found.exact) == (20, False)
+    monkeypatch.setattr(walks, "MOST_LISTED", 20)
+    for name in ("three of six", "monotone"):
+        policies, contexts, _ = POOLS[name]
+        found = open_oracle(policies, contexts, "search").near_best(np.zeros((len(contexts), 2)), 0)
+        assert (found.count, found.exact) == (20, False)

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules
-from policies.drawing import SMALLEST
+from policies.drawing import SMALLEST, figure
 from policies.linear import HighestScore
 from policies.names import Names
 from policies.trees import DecisionTree, Leaf, Split
@@ -113,3 +113,10 @@ def test_leaves_count_contexts_as_often_as_they_occurred():
     repeated = rule.leaves(np.repeat(contexts, counts, axis=0), np.repeat(costs, counts, axis=0))
     assert [leaf.share for leaf in weighted] == pytest.approx([leaf.share for leaf in repeated])
     assert [leaf.mean_cost for leaf in weighted] == pytest.approx([leaf.mean_cost for leaf in repeated])
+
+
+@pytest.mark.parametrize(("actions", "named"), [((0, 9), True), ((1, 8), False)])
+def test_a_legend_tells_actions_apart_by_colour(actions, named):
+    """There are seven colours: of ten actions those of a tree are named unless two of them share a colour."""
+    tree = DecisionTree(Split(0, 0.5, Leaf(actions[0]), Leaf(actions[1])))
+    assert bool(figure(tree.graph()).legends) == named
