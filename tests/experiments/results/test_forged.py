@@ -16,6 +16,7 @@ from milpcb.experiments.results import store
 from milpcb.experiments.results.figures.results import read_results
 from milpcb.experiments.results.records import read_index
 from milpcb.experiments.results.report import report
+from tests.stress.damages import STRANGE, places, put
 
 
 @pytest.fixture
@@ -68,35 +69,14 @@ def test_a_config_of_another_shape_is_refused_by_pages(content, held):
             page(held)
 
 
-STRANGE = [
-    *(None, True, -1, 2**70, 1e308, float("nan"), "x", "../../x", [], {}, [[]], {"a": 1}),
-    *("\x1b]0;x\x07", "$\\frac"),
-]
-
-
-def leaves(data, path=()):
-    """Yield the path of every value in plain data, the first of each list standing for all."""
-    yield path
-    items = data.items() if isinstance(data, dict) else enumerate(data[:1]) if isinstance(data, list) else ()
-    for key, value in items:
-        yield from leaves(value, (*path, key))
-
-
 @pytest.mark.parametrize("file", ["study.json", "cells", "comparators"])
 def test_every_value_is_checked(file, held):
     """Whatever stands in the place of any one value: what is read is well formed, or one line says that it is not."""
     target = held / file if file == "study.json" else record_of(held, file)
     whole = target.read_bytes()
-    paths = [path for path in leaves(unsealed(whole)) if path]
-    for number, path in enumerate(paths):
+    for number, path in enumerate(places(unsealed(whole))):
         for value in STRANGE[number % 4 :: 4]:
-            body = unsealed(whole)
-            *above, last = path
-            place = body
-            for key in above:
-                place = place[key]
-            place[last] = value
-            target.write_bytes(sealed(body))
+            target.write_bytes(sealed(put(unsealed(whole), path, value)))
             with suppress(MilpcbError):  # one line, by its constructor
                 store.remarks(held)
                 assert read_results(held).finals["cumulative_cost"].is_finite().all()
