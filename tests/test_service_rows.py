@@ -19,7 +19,6 @@ from policies import DecisionTrees
 from tests.inside import open_decisions, state_of
 from tests.refused import refused
 
-NUMBERS = DecisionTrees(2, 1, thresholds=[[30], [5]], feature_names=["age", "visits"], action_names=["call", "wait"])
 TEXTS = DecisionTrees(2, 2, thresholds=[[30, 60], []], feature_names=["age", "region"], action_names=["call", "wait"])
 VALUES = {"region": ["north", "south", "west"], "age": [None]}
 

@@ -8,21 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from milpcb import open_oracle
 from milpcb.learners import FixedShare
 from milpcb.learners.fixed_share import Alarm
-from policies import DecisionTrees
 from tests.learners.rounds import each_round, listed
 from tests.theory.coins.paths import Alarmed, Hurried
 
 BITS = np.array([[row >> bit & 1 for bit in range(4)] for row in range(16)], dtype=float)
 LABELINGS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 CUTS = [[0.5]] * 4
-
-
-def of_trees(depth: int, n_actions: int = 3) -> Any:
-    """Return the search of trees on four bits."""
-    return open_oracle(DecisionTrees(n_actions, depth, thresholds=CUTS), BITS, kind="search")
 
 
 def play(learner: Any, rounds: int, seed: int = 0) -> None:

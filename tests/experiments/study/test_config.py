@@ -63,7 +63,6 @@ def test_n_actions_of_the_class_is_written_only_if_given(tiny):
     assert parse(tiny.replace("depth = 1", "depth = 1\nn_actions = 3")).policies[0].options["n_actions"] == 3
 
 
-RULE = '[[constraints]]\nname = "share_at_most"\n'
 SECOND = '[[learners]]\nname = "bistro_plus"\n'
 WRONG = {  # what is replaced, and by what; None for more lines at the end
     "key after a comment that names it": ("depth = 1", "# depth = 2\ndepth = -1", "line 14: depth"),
