@@ -94,7 +94,9 @@ def test_every_learner_states_what_holds_of_the_policies_with_replacement(
             assert paid - totals.min() <= one.certificate(confidence=0.99)
 
 
-@pytest.mark.parametrize("listed", [["c", "a"], ("a", "c"), {"c", "a"}, ["a", "c", "a"]], ids=str)
+@pytest.mark.parametrize(
+    "listed", [["c", "a"], ("a", "c"), {"c", "a"}, ["a", "c", "a"]], ids=["list", "tuple", "set", "twice"]
+)
 def test_the_actions_of_a_list_are_available(listed: Any) -> None:
     """By name, in any order; the other one has no chance."""
     law = Bandit(NAMED).act([0], available=listed).probabilities
