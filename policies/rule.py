@@ -266,6 +266,11 @@ def from_json(text: str) -> Any:
     """Return the policy that ``to_json`` wrote, or that of an answer of ``milpcb solve --out``; raises InputError.
 
     Only classes registered under kind "policy" are ever loaded.
+
+    Parameters
+    ----------
+    text : what ``policy.to_json()`` returned, or the content of such an answer
+
     """
     try:
         document = gate.read_json(text)
