@@ -69,6 +69,22 @@ def plan(ctx: click.Context, /, **given: Any) -> None:
         ends = f"{_rows(low, found)} to {_rows(high, found)}"
         table.add_row(percent(each, 0), _rows(found.needed(each), found), ends)
     out.print(table)
+    out.print(_needed(found, power, given["eps"], given["confidence"]))
+    for target in given["targets"]:
+        check_ending(target, ENDINGS)
+    power = real("--power", given["power"], "above 0 and below 1", lambda value: 0 < value < 1)
+    design = Design(*(given[name] for name in ("features", "actions", "effect", "share", "base")))
+    supplied = {"n_actions": design.n_actions, "thresholds": [[0.5]] * design.n_features}
+    policies = class_of(given["name"], supplied, ctx.args, ctx.command)
+    settings = {name: given[name] for name in ("confidence", "trials", "most", "seed")}
+    with step(err, "simulating trials") as tick:
+        found = simulated(policies, design, given["eps"], tick=tick, **settings)
+    table = Table("power", "rows", "95 % interval")
+    for each in sorted({*POWERS, power}):
+        low, high = found.between(each)
+        ends = f"{_rows(low, found)} to {_rows(high, found)}"
+        table.add_row(percent(each, 0), _rows(found.needed(each), found), ends)
+    out.print(table)
     rows, sure = _rows(found.needed(power), found), percent(given["confidence"])
     out.print(
         f"With {rows} rows the trial ends with a chance of {percent(power, 0)}; then, with {sure} confidence, no "
@@ -84,6 +100,20 @@ def plan(ctx: click.Context, /, **given: Any) -> None:
 
 def _rows(number: float, found: Plan) -> str:
     return fixed(number, 0) if number < np.inf else f"more than {fixed(found.most, 0)}"
+
+
+def _needed(found: Plan, power: float, eps: float, confidence: float) -> str:
+    rows = found.needed(power)
+    if rows == np.inf:
+        return (
+            f"In less than {percent(power, 0)} of {len(found.rows)} simulated trials {fixed(found.most, 0)} rows are "
+            "enough; ask for a larger eps, a smaller class, or give --most"
+        )
+    return (
+        f"With {fixed(rows, 0)} rows the trial ends with a chance of {percent(power, 0)}; then, with "
+        f"{percent(confidence)} confidence, no policy is better than the one chosen by {eps:g} or more "
+        f"({len(found.rows)} simulated trials)."
+    )
 
 
 # ------------------------------------------------------------------- guarantees of a study

@@ -121,8 +121,7 @@ class ILoveToConBandits(EpochLearner):
     """ILOVETOCONBANDITS (Agarwal et al. 2014): sqrt(T) regret for i.i.d. rounds; the law of contexts need not be known.
 
     With d_t = log(16 t^2 N / delta): mu = min(1/(2K), sqrt(d_t / (K t))) and b_pi = regret of pi / (psi mu) in (OP).
-    Oracle: one best policy an epoch and one a coordinate step, O~(sqrt(K T / log(N / delta))) in all. The constant of
-    the theorem is near 900, so that its bound exceeds T until T is about 1e9; ``guarantee()`` does not state it.
+    Oracle: one best policy an epoch and one a coordinate step, O~(sqrt(K T / log(N / delta))) in all.
 
     Parameters
     ----------
@@ -149,6 +148,25 @@ class ILoveToConBandits(EpochLearner):
 
     def slope(self, t: int) -> float:
         return 1.0 / (self.psi * self.exploration(t))
+
+    def guarantee(self) -> float:
+        """Return a bound on expected regret: the theorem's, plus delta T for when it fails (arXiv 1402.0555v2).
+
+        It is infinite unless psi = 100 and T is set. The constant is near 900, so the bound exceeds T until T is
+        about 1e9: at any practical horizon it is no use. The theorem compares with the policy of least expected cost;
+        the best in hindsight may cost less by sqrt(T log N / 2) in expectation, which is not added.
+        """
+        if self.psi != PSI or self.horizon is None:
+            return np.inf
+        T, K = self.horizon, self.n_actions
+        taus = 2.0 ** np.arange(1, 200)
+        d = self._d(taus)
+        rare = taus[np.argmax(d / taus <= 1 / (4 * K)) - 1]  # the last epoch before m_0
+        last = taus[np.argmax(taus >= T)]
+        constant = 4 * PSI + 4 * np.sqrt(2.0) * (1 + 94.1)
+        estimation = 4 * K * self._d(rare) + np.sqrt(8 * K * self._d(last) * last)
+        sure = float(constant * estimation + np.sqrt(8 * T * np.log(2 / self.delta)))  # with probability 1 - delta
+        return sure + self.delta * T
 
     def _d(self, t: Any) -> Any:
         return np.log(16.0) + 2 * np.log(t) + self.oracle.log_size - np.log(self.delta)

@@ -7,7 +7,7 @@ import numpy as np
 from milpcb import rng
 from milpcb.core.checks import context_array
 from milpcb.core.decimals import spaced
-from milpcb.data.columns import Number, encoded
+from milpcb.data.columns import Membership, Number, encoded
 from milpcb.data.frames import table_names
 from milpcb.data.made_columns import make_columns
 from milpcb.data.schema import Schema
@@ -84,7 +84,8 @@ def _contexts(features: Any) -> tuple[Floats, tuple[str, ...]]:
     fields, values = [schema[name] for name in names], schema.read(features)
     if numbers := [values[field.name] for field in fields if field.is_number]:
         context_array(np.column_stack(numbers))  # a missing number is refused
-    columns = make_columns(values, fields, missing="either", scores=True)
+    made = make_columns(values, fields, missing="either", scores=True)
+    columns = [each for each in made if not isinstance(each, Membership) or len(each.values) == 1]
     titles = (each.name if isinstance(each, Number) else each.words(holds=True) for each in columns)
     return context_array(encoded(columns, values, range(len(columns)))), tuple(titles)
 

@@ -43,7 +43,7 @@ def names_the_argument(what: str, message: str) -> bool:
     """Return whether a message names the argument that is wrong in a call, or says that its value is no known name."""
     wrong = re.search(r"\((\w+) = ", what)
     words = (wrong[1][:6].rstrip("s"), *NOUNS.get(wrong[1], ())) if wrong else ("",)
-    return any(word in message for word in ("unknown", "is no name", "cannot be loaded", *words))
+    return any(word in message for word in ("unknown", "is no name", "is not registered", "cannot be loaded", *words))
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)

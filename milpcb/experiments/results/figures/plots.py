@@ -155,7 +155,6 @@ def power_figure(rows: Floats, power: float) -> Figure:
         axes.yaxis.set_major_formatter(lambda value, _: percent(value, 0))
         scale_axis(axes.xaxis, ended, log=False)
 
-    without_curves = Results(pl.DataFrame(), "Rows of a trial, and how likely it is to have ended")
-    return drawn(
-        Plot(without_curves, [Panel("", pl.DataFrame())], draw, "rows", "share of trials that could end")
-    ).figure
+    without_curves = pl.DataFrame(schema={"learner": pl.String})
+    results = Results(without_curves, "Rows of a trial, and how likely it is to have ended")
+    return drawn(Plot(results, [Panel("", pl.DataFrame())], draw, "rows", "share of trials that could end")).figure
