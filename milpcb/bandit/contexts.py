@@ -71,7 +71,12 @@ class ContextReader:
 
     def read_all(self, table: Any) -> list[Context]:
         """Return the context of each row of a data frame, of an array (n, d), or of a list of contexts."""
-        return list(map(self.read, records(table) if is_frame(table) else named_rows(table) or table))
+        if is_frame(table):
+            return list(map(self.read, records(table)))
+        wrong = hasattr(table, "keys") or isinstance(table, (str, bytes, set, frozenset))
+        if wrong or not isinstance(table, Iterable) or getattr(table, "ndim", 1) == 0:
+            raise InputError(f"act_all takes a table: a data frame, or a list of contexts; got {shown(table)}")
+        return list(map(self.read, named_rows(table) or table))
 
     def table(self, rows: Sequence[Sequence[Value]]) -> Any:
         """Return the features of contexts as a data frame; as an array (n, d) where they have no names."""

@@ -58,15 +58,20 @@ class DecisionRounds:
 
     # ----------------------------------------------------------------- decisions
 
-    def act(self, context: Context, available: Any) -> Decision:
-        """Return a decision for a context, among the ``available`` actions."""
-        self._check_turn()
-        offered = _offered_actions(available, self._names)
+    def act(self, contexts: Sequence[Context], available: Sequence[Any]) -> list[Decision]:
+        """Return a decision for each context, among the actions ``available`` to it; where one cannot be made, none."""
+        self._check_turn(len(contexts))
+        offered = [_offered_actions(each, self._names) for each in available]
+        found: list[Decision] = []
         try:
-            return self._decide(context, offered)
+            found.extend(map(self._decide, contexts, offered))
         except BaseException:
+            for decision in reversed(found):  # their contexts stay among those seen
+                self.learner.take_up(self.book.open.pop(decision.id).aside())
+                self.learner.give_up()
             self._so_far.bind_next()  # the rules may be bound with a decision that is not made
             raise
+        return found
 
     def learn(self, given: object, cost: float) -> Open:
         """Take in what a decision cost; return what was known of it. What the learner raises ends the decision."""
@@ -186,11 +191,12 @@ class DecisionRounds:
 
     # ----------------------------------------------------------------- inside
 
-    def _check_turn(self) -> None:
-        awaited = None if self.learner.delayed else self.book.awaited()
+    def _check_turn(self, count: int) -> None:
+        name, awaited = type(self.learner).__name__, None if self.learner.delayed else self.book.awaited()
         if awaited is not None:
-            name = type(self.learner).__name__
             raise InputError(f"{name} takes costs in order: learn decision '{awaited}', or give it up, before the next")
+        if count > 1 and not self.learner.delayed:
+            raise InputError(f"{name} takes costs in order, so it decides for one context at a time, not {count}")
 
     def _decide(self, context: Context, offered: list[int] | None) -> Decision:
         row, (tables, _, beside) = self._row(context), self._read(context, ruled=bool(self._constraints))

@@ -140,7 +140,20 @@ class Bandit(BanditAnswers):
         """
         read = self._reader.read(context)
         with self.lock:
-            return self._rounds.act(read, available)
+            return self._rounds.act([read], [available])[0]
+
+    def act_all(self, table: Any, *, available: Any = None) -> list[Decision]:
+        """Return a decision for each row of a data frame, an array (n, d) or a list of contexts; see ``act``.
+
+        ``available`` is one list of actions for all rows, or a list of such lists, one for each. For learners that take
+        costs late. Raises what ``act`` raises; then no decision is made for any of the rows.
+        """
+        read = self._reader.read_all(table)
+        by_row = isinstance(available, (list, tuple)) and any(isinstance(own, (list, tuple, set)) for own in available)
+        if by_row and len(available) != len(read):
+            raise InputError(f"available has {len(available)} lists for {len(read)} contexts: give one for each")
+        with self.lock:
+            return self._rounds.act(read, available if by_row else [available] * len(read))
 
     def add_action(self, name: str) -> None:
         """Add a last action, by a new name; all that is known is kept.
