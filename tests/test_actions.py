@@ -134,11 +134,11 @@ def test_the_best_policy_is_worth_what_it_is_worth_whatever_actions_are_called(n
             return np.array([names[int(k)] for k in contexts[:, 0]])
 
     for policy in (Best(), best, np.array(best), np.array(best, dtype=object), list(map(action_name, best))):
-        assert evaluate(table, policy).value.value == pytest.approx(truth)
+        assert evaluate(table, policy).value.estimate == pytest.approx(truth)
     for k, name in enumerate(map(action_name, names)):
         done = np.array(table.actions)[table.log.action]
         always = np.mean((done == name) & (x == k)) / 0.6
-        assert evaluate(table, best).constants[name].value == pytest.approx(always)
+        assert evaluate(table, best).constants[name].estimate == pytest.approx(always)
 
 
 def test_a_policy_of_a_class_plays_columns_or_its_names():
@@ -147,8 +147,8 @@ def test_a_policy_of_a_class_plays_columns_or_its_names():
     x, table, truth = world([1, 2, 3])
     assert played(rule, x[:, None], table.actions).tolist() == x.tolist()
     named = ThresholdRule(0, (0.5, 1.5), (2, 0, 1), Names(actions=("2", "3", "1")))
-    assert evaluate(table, named).value.value == pytest.approx(truth)
+    assert evaluate(table, named).value.estimate == pytest.approx(truth)
     with pytest.raises(InputError, match="unknown action of the policy 'wait'"):
         evaluate(table, ThresholdRule(0, (0.5,), (0, 1), Names(actions=("1", "wait"))))
     shown = ThresholdRule(0, (0.5, 1.5), (0, 1, 2), Names(actions=("low", "middle", "high")))
-    assert evaluate(world([0, 1, 2])[1], shown).value.value == pytest.approx(truth)
+    assert evaluate(world([0, 1, 2])[1], shown).value.estimate == pytest.approx(truth)

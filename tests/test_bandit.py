@@ -197,7 +197,7 @@ def test_the_log_keeps_names_strings_and_what_is_missing(tmp_path: Path) -> None
     for log in (bandit.log(), Bandit.load(tmp_path / "bandit.json").log()):
         assert log.features.rows() == shown
         rule = bandit.policy()
-        assert evaluate(scores(log, "dr"), rule, contexts=log.features).value.value == pytest.approx(0, abs=0.05)
+        assert evaluate(scores(log, "dr"), rule, contexts=log.features).value.estimate == pytest.approx(0, abs=0.05)
         done = np.array(log.actions)[log.action]
         tree = LoggedPolicyTree(max_depth=1).fit(log.features, done, cost=log.outcome, propensity=log.propensity)
         assert str(tree.policy_) == str(rule) == "if region = east:\n    play b\nelse:\n    play a"

@@ -118,7 +118,7 @@ def _values(evaluation: Evaluation, name: str, unit: str) -> PageTable:
 
 
 def _own(value: IntervalEstimate) -> str:
-    return number(value.value, value.standard_error)
+    return number(value.estimate, value.standard_error)
 
 
 def _ends(value: IntervalEstimate) -> str:

@@ -103,7 +103,7 @@ class FromLog(FromBatches):
             weight = read_weights(sample_weight, len(labels))
             return float(np.average(agreement[np.arange(len(labels)), labels], weights=weight))
         how = {"reward": reward, "cost": cost, "propensity": propensity, "sample_weight": sample_weight}
-        value = self.evaluate(X, done, **how).value.value
+        value = self.evaluate(X, done, **how).value.estimate
         return value if cost is None else -value
 
     def evaluate(

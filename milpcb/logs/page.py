@@ -153,7 +153,7 @@ class Worth:
 def worth_lines(found: Findings) -> list[Worth]:
     """Return rule, reference, what was done, constants, best first, and rows kept aside; intervals that hold."""
     seen, reference, constants = found.evaluation, found.reference, found.evaluation.constants
-    rule = Worth(RULE, seen.value.value, None, "too favourable: in rows that it was learnt from")
+    rule = Worth(RULE, seen.value.estimate, None, "too favourable: in rows that it was learnt from")
     if found.claims is not None:
         rule = _line(RULE, found.claims.value, "valid for all rules at once, so also for the one chosen")
     how = "the best that treats all alike" if reference.allowed else "treats all alike; breaks what was asked for"
@@ -161,7 +161,7 @@ def worth_lines(found: Findings) -> list[Worth]:
         how = _no_rows(found, reference.constant) or how
     lines = [rule, _line(alike(reference), seen.reference_value, how), _line(DONE, seen.logged, "")]
     sign = 1.0 if found.unit.maximise else -1.0
-    best_first = sorted(constants, key=lambda name: (not constants[name].known, -sign * constants[name].value))
+    best_first = sorted(constants, key=lambda name: (not constants[name].known, -sign * constants[name].estimate))
     others = [name for name in best_first if name != reference.constant]
     lines += [_line(f"always '{name}'", constants[name], _why_not(found, name)) for name in others]
     if found.aside is not None and (aside := found.held_out) is not None:
@@ -196,7 +196,7 @@ def _why_not(found: Findings, name: str) -> str:
 
 
 def _line(name: str, value: IntervalEstimate, how: str) -> Worth:
-    return Worth(name, value.value, (value.lower, value.upper) if value.known else None, how)
+    return Worth(name, value.estimate, (value.lower, value.upper) if value.known else None, how)
 
 
 def bars(unit: Unit, lines: Sequence[Worth], level: float) -> dict[str, Any]:

@@ -188,7 +188,7 @@ def _budget_drawing(found: Findings, points: tuple[BudgetValue, ...], title: str
     shares, values = [point.share for point in points], [point.value for point in points]
     axes.fill_between(shares, [v.lower for v in values], [v.upper for v in values], color=COLOURS[0], alpha=BAND, lw=0)
     line = {"color": COLOURS[0], "marker": "o", "markersize": 5}
-    axes.plot(shares, [v.value for v in values], label="rules learnt on other rows", **line)
+    axes.plot(shares, [v.estimate for v in values], label="rules learnt on other rows", **line)
     axes.plot(shares, [point.alike for point in points], "--", color=GREY, label="treating all alike")
     axes.legend(fontsize=SMALL, frameon=False, loc="best")
     labelled(axes.xaxis, f"at most this share of the people gets '{action}'", percent)
@@ -200,7 +200,7 @@ def _budget_drawing(found: Findings, points: tuple[BudgetValue, ...], title: str
     )
     if found.state != State.TARGET:
         words += " No rule is shown to be better than treating all alike: what rises may be chance."
-    listed = "; ".join(f"{unit.value(point.value.value)} at {percent(point.share, 0)}" for point in points)
+    listed = "; ".join(f"{unit.value(point.value.estimate)} at {percent(point.share, 0)}" for point in points)
     return Drawing("budget", title, figure, listed, words)
 
 

@@ -68,7 +68,7 @@ def drawn_parts(found: Findings) -> list[DrawnPart]:
     """Return the parts of the rule, with values in rows kept aside and intervals, or marked as what they look like."""
     unit, seen, notes = found.unit, found.held_out or found.evaluation, dict[int, str]()
     for leaf in seen.leaves:
-        value = f"{unit.value(leaf.value.value)}{' of 100' if unit.binary else ''}"
+        value = f"{unit.value(leaf.value.estimate)}{' of 100' if unit.binary else ''}"
         ends = unit.ends(leaf.value.lower, leaf.value.upper)
         notes[leaf.part] = f"{value}\n{ends}" if found.held_out else f"looks like {value}"
     shares = {leaf.part: leaf.share for leaf in found.evaluation.leaves}
@@ -86,11 +86,11 @@ def parts_section(found: Findings) -> PageSection:
     headings = ("part", "who", "action", f"share of rows{where}", f"{looks}worth", gained)
     rows = []
     for leaf in seen.leaves:
-        worth, gain = unit.value(leaf.value.value), unit.amount(leaf.gain.value)
+        worth, gain = unit.value(leaf.value.estimate), unit.amount(leaf.gain.estimate)
         if found.held_out:
             worth += f" ({unit.ends(leaf.value.lower, leaf.value.upper)})"
             gain += f" ({unit.interval(leaf.gain)})"
-        if not any((leaf.gain.value, leaf.gain.lower, leaf.gain.upper)):
+        if not any((leaf.gain.estimate, leaf.gain.lower, leaf.gain.upper)):
             gain = "same action"
         rows.append((str(leaf.part + 1), people.get(leaf.part, ""), leaf.name, percent(leaf.share, 1), worth, gain))
     if not rows:

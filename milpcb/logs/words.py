@@ -57,7 +57,7 @@ def _beside(found: Findings) -> str:
         return ""
     aside, unit = found.held_out.gain, found.unit
     return (
-        f" Rows kept aside show a gain of this one rule, {unit.gain(aside.value)} ({unit.interval(aside)}): p is about "
+        f" Rows kept aside show a gain of this one rule, {unit.gain(aside.estimate)} ({unit.interval(aside)}): p is about "
         "learning rules in this way, the interval about one rule in a few other rows, and some miss by chance."
     )
 
@@ -151,12 +151,12 @@ def gain(found: Findings) -> str:
         return ""
     if found.claims is not None and found.claims.gain.known:
         own = found.claims.gain
-        parts.append(f"at {unit.gain(own.value)} ({unit.interval(own)})")
+        parts.append(f"at {unit.gain(own.estimate)} ({unit.interval(own)})")
     if found.held_out is not None and found.held_out.gain.known:
         aside = found.held_out.gain
         there = alike(found.held_out.reference)
         over = "" if there == alike(found.reference) else f" over {there}, the best there"
-        parts.append(f"in the rows kept aside at {unit.gain(aside.value)} ({unit.interval(aside)}){over}")
+        parts.append(f"in the rows kept aside at {unit.gain(aside.estimate)} ({unit.interval(aside)}){over}")
     estimated = f"{', and '.join(parts)}; {_sure(found)}"
     return f"The gain of the rule over {alike(found.reference)} is estimated {estimated}." if parts else ""
 

@@ -113,8 +113,8 @@ class Learning:
     def _over(self, own: Floats, lottery: Floats) -> Claim:
         """Return the claim over one lottery; where the rows do not differ at all, nothing is gained."""
         gain = self.scores.mean(own - self.reference.ways.mixed(lottery, self.scores.gains), 2 * self.level - 1)
-        p_value = float(norm.sf(gain.value / gain.standard_error)) if gain.standard_error else 1.0
-        return Claim(gain.value, gain.lower, gain.upper, p_value)
+        p_value = float(norm.sf(gain.estimate / gain.standard_error)) if gain.standard_error else 1.0
+        return Claim(gain.estimate, gain.lower, gain.upper, p_value)
 
 
 def _other_splits(scores: Scores) -> list[Ints]:

@@ -162,7 +162,7 @@ def diagnose(
         actions=log.actions,
         least_propensity=np.nanmin(propensity, axis=0),
         effective_size=weighted.sum(axis=0) ** 2 / (weighted**2).sum(axis=0),
-        calibration=np.array([fit.value for fit in fits]),
+        calibration=np.array([fit.estimate for fit in fits]),
         calibration_error=np.array([fit.standard_error for fit in fits]),
         events=events,
         value_events=value_events,

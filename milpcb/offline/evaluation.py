@@ -68,7 +68,7 @@ class Evaluation:
         if not self.value.known:
             return ["The value of the policy is not known: it plays actions where the log has no rows of them.", ways]
         if self.in_sample:
-            worth = number(self.value.value, self.value.standard_error)
+            worth = number(self.value.estimate, self.value.standard_error)
             looks = f"The policy looks worth {worth} on the rows that it was chosen on, which is too good"
             return [f"{looks}; no interval on these rows holds for it.", ways]
         return [
@@ -88,7 +88,7 @@ def over_best(
     is. Every upper end is one for the least gain; the least of them must hold ``at_once`` (Bonferroni).
     """
     lower, upper = min(one.lower for one in each.values()), min(one.upper for one in at_once.values())
-    return replace(gain, lower=min(gain.lower, lower), upper=max(gain.value, upper))
+    return replace(gain, lower=min(gain.lower, lower), upper=max(gain.estimate, upper))
 
 
 def _compared(other: str, gain: IntervalEstimate) -> str:

@@ -175,7 +175,7 @@ def inference(
         gain=bounds.claim.gain,
         reference=reference,
         band=bounds.claim,
-        value=IntervalEstimate(own.value, own.standard_error, *bounds.value),
+        value=IntervalEstimate(own.estimate, own.standard_error, *bounds.value),
         most=bounds.most,
         cross_fitted=crossed,
         state=state_of(crossed, bounds, reference, level=share, small=limit, enough=enough and fits),

@@ -16,9 +16,9 @@ from milpcb.types import Floats, Ints
 
 @dataclass(frozen=True)
 class IntervalEstimate:
-    """An estimate ``value`` with its ``standard_error``, and its interval from ``lower`` to ``upper``."""
+    """An ``estimate`` with its ``standard_error``, and its interval from ``lower`` to ``upper``."""
 
-    value: float
+    estimate: float
     standard_error: float
     lower: float
     upper: float
@@ -26,12 +26,12 @@ class IntervalEstimate:
     @property
     def known(self) -> bool:
         """Whether there is an estimate."""
-        return self.value == self.value
+        return self.estimate == self.estimate
 
     def __str__(self) -> str:
         if not self.known:
             return "not known"
-        return estimate(self.value, self.lower, self.upper, self.standard_error)
+        return estimate(self.estimate, self.lower, self.upper, self.standard_error)
 
 
 UNKNOWN = IntervalEstimate(np.nan, np.nan, np.nan, np.nan)

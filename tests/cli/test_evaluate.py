@@ -98,7 +98,7 @@ def test_the_unit_is_that_of_the_page(cut):
     age = cut("--reward", "well", *KEPT)
     said = asked("second.csv", *WAYS, "--reward", "well")
     assert "value, of 100" in said.replace("\n", " ")
-    assert f"The policy gives {100 * direct(age, ('age', 'ward'), 'well').value.value:.0f}" in said
+    assert f"The policy gives {100 * direct(age, ('age', 'ward'), 'well').value.estimate:.0f}" in said
     cut("--reward", "earned", *KEPT, "--unit", "EUR")
     assert "in EUR" in asked("second.csv", *EARNED)
 
@@ -158,7 +158,7 @@ def test_a_policy_without_its_log_reads_codes_as_it_did(cut):
     known = read_log(found.select("age").to_numpy(), done, reward=earned, propensity="randomised")
     value = evaluate(scores(known), np.where(found["ward"] == "7", "yes", "no")).value
     (line,) = [line for line in said.splitlines() if line.startswith("The policy gives ")]
-    assert abs(float(line.split()[3]) - 100 * value.value) < 3
+    assert abs(float(line.split()[3]) - 100 * value.estimate) < 3
 
 
 def test_rows_kept_aside_may_have_values_that_no_other_row_has(learnt):

@@ -63,9 +63,9 @@ def test_a_weight_of_2_is_the_row_twice_in_all_means():
     one, other = found(frame, "w"), found(repeated, "")
     assert str(one.estimator.policy_) == str(other.estimator.policy_)
     assert str(one.estimator.policy_) != str(found(frame, "").estimator.policy_)
-    assert one.evaluation.value.value == pytest.approx(other.evaluation.value.value)
-    assert one.evaluation.gain.value == pytest.approx(other.evaluation.gain.value)
-    assert one.claims.gain.value == pytest.approx(other.claims.gain.value)
+    assert one.evaluation.value.estimate == pytest.approx(other.evaluation.value.estimate)
+    assert one.evaluation.gain.estimate == pytest.approx(other.evaluation.gain.estimate)
+    assert one.claims.gain.estimate == pytest.approx(other.claims.gain.estimate)
     assert one.reference.probabilities == pytest.approx(other.reference.probabilities)
     assert [kept[:2] for kept in one.asked] == [kept[:2] for kept in other.asked]
     assert one.evaluation.value.standard_error > other.evaluation.value.standard_error  # fewer rows were seen
@@ -80,7 +80,7 @@ def test_rows_kept_aside_have_their_weights():
     here = frame[rows.tolist()]
     done, y = (here["done"] == "wait").to_numpy(), here["y"].to_numpy()
     truth = np.average(y[done], weights=weight[done])
-    assert result.held_out.constants["wait"].value == pytest.approx(truth)
+    assert result.held_out.constants["wait"].estimate == pytest.approx(truth)
 
 
 def test_weights_reach_the_command(learnt, monkeypatch):

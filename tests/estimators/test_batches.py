@@ -124,7 +124,7 @@ def test_batches_give_what_the_rows_give(learner: Any, propensity: Any, outcome:
         assert vars(one) == pytest.approx(vars(other), rel=1e-9, abs=1e-12)
     assert (summed.best_constant, summed.reference.name) == (seen.best_constant, seen.reference.name)
     assert [(leaf.share, leaf.value) for leaf in summed.leaves] == [(1.0, summed.value)]
-    assert found.outcome == pytest.approx((seen.logged.value, np.sqrt(len(frame)) * seen.logged.standard_error))
+    assert found.outcome == pytest.approx((seen.logged.estimate, np.sqrt(len(frame)) * seen.logged.standard_error))
     assert found.ranges.entry >= np.ptp(scores.table)
     names = ["least_propensity", "effective_size", "calibration", "calibration_error"]
     for name in names:

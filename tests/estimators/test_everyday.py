@@ -120,7 +120,7 @@ def test_treatment_cost_by_person(people):
     for tree in (first, *map(fitted, costs[1:]), fitted(costs[0], pl.from_pandas(X))):
         assert np.allclose(tree.scores_.table, plain.scores_.table - table)
         assert tree.predict(X).tolist() == first.predict(X).tolist()
-    assert first.evaluate(X, done, **outcome).value.value == pytest.approx(first.policy_value_)
+    assert first.evaluate(X, done, **outcome).value.estimate == pytest.approx(first.policy_value_)
     numbered = np.where(done == "treat", 2.0, 1.0)
     costly = LoggedPolicyTree(max_depth=1, method="snips", treatment_cost={2.0: 9.0}).fit(X, numbered, **outcome)
     assert set(costly.predict(X)) == {1.0}

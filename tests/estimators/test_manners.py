@@ -154,4 +154,4 @@ def test_costs_and_rewards_of_a_log():
     )
     found = tree.evaluate(fresh, done, reward=outcome, propensity=np.full(800, 0.5))
     assert [leaf.name for leaf in found.leaves] == [str(tree.actions_[a]) for a in tree.policy_.leaf_actions]
-    assert all(leaf.value.lower < leaf.value.value < leaf.value.upper for leaf in found.leaves)
+    assert all(leaf.value.lower < leaf.value.estimate < leaf.value.upper for leaf in found.leaves)

@@ -116,7 +116,7 @@ def test_claims_are_bernstein_s_for_all_rules_at_once(fixed: Path, found: Findin
     ends = scores.mean() - reach, scores.mean() + reach
     assert (found.claims.value.lower, found.claims.value.upper) == pytest.approx(ends, rel=1e-6)
     assert found.claims.log_size > 5
-    assert found.claims.most >= found.claims.gain.value
+    assert found.claims.most >= found.claims.gain.estimate
 
 
 def test_rows_kept_aside_have_ordinary_intervals(fixed: Path, found: Findings) -> None:
@@ -181,7 +181,7 @@ def test_doubly_robust_scores_of_files_are_those_of_the_rows(fixed: Path) -> Non
     in_memory.fit(X, frame["done"], reward=frame["y"], propensity=frame["p"].to_numpy())
     seen = evaluate(in_memory.scores_, in_memory.policy_, contexts=X).value
     assert str(found.estimator.policy_) == str(in_memory.policy_)
-    assert found.learnt.value(found.estimator.played_) == pytest.approx((seen.value, seen.standard_error), rel=1e-9)
+    assert found.learnt.value(found.estimator.played_) == pytest.approx((seen.estimate, seen.standard_error), rel=1e-9)
     assert "at most 100\u202f000 rows of the sample in 3 folds" in " ".join(sentences(found))
 
 

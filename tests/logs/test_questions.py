@@ -178,7 +178,7 @@ def test_each_budget_is_learnt_and_valued_on_other_rows():
     for point in points:
         truth = 0.2 + 0.7 * min(point.used, float((age <= 45).mean()))
         assert point.value.lower <= truth <= point.value.upper
-    gains = [point.value.value - point.alike for point in points]
+    gains = [point.value.estimate - point.alike for point in points]
     assert gains[4] > 0.05
     assert max(gains, key=abs) == max(gains)
     assert estimator.constraints == limits

@@ -42,7 +42,7 @@ def test_every_number_is_a_mean(table):
     for k, name in enumerate("012"):
         assert close(found.constants[name], mean_of(table.table[:, k]))
         assert close(found.gain_over[name], mean_of(own - table.table[:, k]))
-    assert found.best_constant == max(found.constants, key=lambda name: found.constants[name].value)
+    assert found.best_constant == max(found.constants, key=lambda name: found.constants[name].estimate)
     assert evaluate(table, np.full(N, 2)).gain_over["2"] == IntervalEstimate(0.0, 0.0, 0.0, 0.0)
 
 
@@ -54,8 +54,8 @@ def test_the_gain_over_the_best_covers_whichever_is_best(n_actions):
     found = evaluate(scores(log, "ips"), np.repeat([0, 1], 120))
     gains, reach = list(found.gain_over.values()), norm.ppf(1 - 0.05 / 2 / n_actions)
     assert found.gain.lower == min(gain.lower for gain in gains)
-    assert found.gain.upper == pytest.approx(min(gain.value + reach * gain.standard_error for gain in gains))
-    assert found.gain.value == min(gain.value for gain in gains)
+    assert found.gain.upper == pytest.approx(min(gain.estimate + reach * gain.standard_error for gain in gains))
+    assert found.gain.estimate == min(gain.estimate for gain in gains)
 
 
 def test_costs_gain_where_rewards_lose():
@@ -66,7 +66,7 @@ def test_costs_gain_where_rewards_lose():
     )
     assert close(up.value, down.value)
     for name in "012":
-        assert up.gain_over[name].value == pytest.approx(-down.gain_over[name].value)
+        assert up.gain_over[name].estimate == pytest.approx(-down.gain_over[name].estimate)
         assert up.gain_over[name].lower == pytest.approx(-down.gain_over[name].upper)
     assert not down.maximise
 
@@ -77,13 +77,13 @@ def test_parts_add_up_to_the_whole(table):
     found = evaluate(table, tree)
     assert len(found.leaves) == len(tree.leaf_actions) == 3
     assert sum(leaf.share for leaf in found.leaves) == pytest.approx(1)
-    assert sum(leaf.share * leaf.value.value for leaf in found.leaves) == pytest.approx(found.value.value)
-    assert sum(leaf.share * leaf.gain.value for leaf in found.leaves) == pytest.approx(found.gain.value)
+    assert sum(leaf.share * leaf.value.estimate for leaf in found.leaves) == pytest.approx(found.value.estimate)
+    assert sum(leaf.share * leaf.gain.estimate for leaf in found.leaves) == pytest.approx(found.gain.estimate)
     for leaf in found.leaves:
         inside = tree.apply(table.log.features) == leaf.part
         alone = mean_of(table.table[inside, leaf.action])
         assert leaf.name == str(leaf.action)
-        assert leaf.value.value == pytest.approx(alone.value)
+        assert leaf.value.estimate == pytest.approx(alone.estimate)
         assert leaf.value.standard_error == pytest.approx(alone.standard_error, rel=0.05)
 
 
@@ -105,7 +105,7 @@ def test_probabilities_are_matched_by_name(table):
     for given in (columns, pd.DataFrame(columns), pl.DataFrame(columns), draws.tolist()):
         assert close(evaluate(table, given).value, evaluate(table, draws).value)
     lottery = evaluate(table, {"2": 0.5, "0": 0.5, "1": 0})
-    assert lottery.value.value == pytest.approx(table.table[:, [0, 2]].mean())
+    assert lottery.value.estimate == pytest.approx(table.table[:, [0, 2]].mean())
 
 
 def test_weights_repeat_rows():
@@ -115,7 +115,7 @@ def test_weights_repeat_rows():
     again = scores(drawn(), "ips").take(np.repeat(np.arange(N), weight))
     assigned = np.arange(N) % 2
     value = evaluate(once, assigned).value
-    assert value.value == pytest.approx(evaluate(again, np.repeat(assigned, weight)).value.value)
+    assert value.estimate == pytest.approx(evaluate(again, np.repeat(assigned, weight)).value.estimate)
     assert value.standard_error > evaluate(again, np.repeat(assigned, weight)).value.standard_error
 
 
@@ -190,6 +190,6 @@ def test_what_was_done_counts_alike_in_all_rows():
         evaluate(scores(log, method="ips", treatment_cost=price), np.ones(400, dtype=int), interval="adaptive")
         for price in (None, {"1": 0.25})
     )
-    assert free.logged.value == pytest.approx(log.outcome.mean())
-    assert priced.value.value == pytest.approx(free.value.value + 0.25)
+    assert free.logged.estimate == pytest.approx(log.outcome.mean())
+    assert priced.value.estimate == pytest.approx(free.value.estimate + 0.25)
     assert priced.value.upper - priced.value.lower == pytest.approx(free.value.upper - free.value.lower)

@@ -46,7 +46,7 @@ def test_giving_everybody_what_some_never_got_has_no_value():
     """Its value, its gains and their ends are NaN; the other action has a value, and is the best constant."""
     found = scores(read_log(FRAME, DONE, reward=OUTCOME, propensity=KNOWN), "ips")
     everybody = evaluate(found, ["treat"] * N)
-    assert np.isnan([everybody.value.value, everybody.value.lower, everybody.gain.upper]).all()
+    assert np.isnan([everybody.value.estimate, everybody.value.lower, everybody.gain.upper]).all()
     assert [everybody.constants[name].known for name in ("treat", "wait")] == [False, True]
     assert not everybody.gain_over["wait"].known
     assert everybody.best_constant == "wait"
@@ -60,7 +60,7 @@ def test_asked_for_all_the_same_it_is_assumed():
         tree.fit(FRAME, DONE, reward=OUTCOME, propensity=KNOWN)
     assert (tree.predict(FRAME) == "treat").mean() > 0.4
     value = evaluate(tree.scores_, ["treat"] * N).value
-    assert value.lower < value.value < value.upper
+    assert value.lower < value.estimate < value.upper
 
 
 def test_a_part_ends_where_the_rows_of_the_action_begin():
@@ -173,6 +173,6 @@ def test_bars_are_of_the_same_rows():
     found = find(source, tree, asked, lambda _what: nullcontext(lambda *_: None))
     rule, alike, logged = first(worth_lines(found))
     assert all(line.name.endswith(", rows kept aside") for line in (rule, alike, logged))
-    assert rule.value == found.held_out.value.value
+    assert rule.value == found.held_out.value.estimate
     assert alike.value == pytest.approx(found.held_out.reference.value)
     assert logged.value == pytest.approx(outcome[found.aside.numbers].mean())

@@ -68,7 +68,7 @@ def test_each_depth_has_a_held_out_value(table):
         trees = DecisionTrees(2, depth=each.depth)
         assert str(each.policy) == str(best(trees, X, table.costs))
         wanted = evaluate(table, learnt_elsewhere(trees, X, table.costs, table.fold)).value
-        assert (each.value.value, each.value.lower) == pytest.approx((wanted.value, wanted.lower))
+        assert (each.value.estimate, each.value.lower) == pytest.approx((wanted.estimate, wanted.lower))
 
 
 def test_depths_that_cannot_keep_the_constraints_are_left_out(table):

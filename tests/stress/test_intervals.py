@@ -66,8 +66,8 @@ def values(n_sets: int, n: int = 500) -> tuple[Shares, dict[str, float]]:
         for name, (method, given, models) in VALUES.items():
             log = read_log(X, action, reward=reward, propensity=propensity if given else None)
             value = evaluate(scores(log, method, **models, seed=i), policy).value
-            close[name] += (abs(value.value - truth) <= 2 * value.standard_error) / n_sets
-            error[name] += (value.value - truth) / n_sets
+            close[name] += (abs(value.estimate - truth) <= 2 * value.standard_error) / n_sets
+            error[name] += (value.estimate - truth) / n_sets
     promised = {name: not any(word in name for word in UNPROMISED) for name in VALUES}
     return {name: (close[name], least(0.95, n_sets) if promised[name] else 0.0) for name in VALUES}, error
 

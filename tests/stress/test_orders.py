@@ -100,10 +100,10 @@ def gained(drawn: Drawn, orders: Callable[[int], list[Any]]) -> Any:
     reference = best_reference(drawn.scores(orders(1)), [limit])
     found = evaluate(drawn.scores(orders(2)), drawn.given, reference=reference)
     return [
-        found.gain.value,
+        found.gain.estimate,
         found.gain.lower,
         found.gain.upper,
-        *(found.constants[action_name(k)].value for k in drawn.names),
+        *(found.constants[action_name(k)].estimate for k in drawn.names),
     ]
 
 
