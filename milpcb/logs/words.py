@@ -57,8 +57,8 @@ def _beside(found: Findings) -> str:
         return ""
     aside, unit = found.held_out.gain, found.unit
     return (
-        f" Rows kept aside show a gain of this one rule, {unit.gain(aside.estimate)} ({unit.interval(aside)}): p is about "
-        "learning rules in this way, the interval about one rule in a few other rows, and some miss by chance."
+        f" Rows kept aside show a gain of this one rule, {unit.gain(aside.estimate)} ({unit.interval(aside)}): p is "
+        "about learning rules in this way, the interval about one rule in a few other rows, and some miss by chance."
     )
 
 
