@@ -75,7 +75,7 @@ class ContextReader:
             return list(map(self.read, records(table)))
         wrong = hasattr(table, "keys") or isinstance(table, (str, bytes, set, frozenset))
         if wrong or not isinstance(table, Iterable) or getattr(table, "ndim", 1) == 0:
-            raise InputError(f"act_all takes a table: a data frame, or a list of contexts; got {shown(table)}")
+            raise InputError(f"a table is a data frame, an array (n, d) or a list of contexts; got {shown(table)}")
         return list(map(self.read, named_rows(table) or table))
 
     def table(self, rows: Sequence[Sequence[Value]]) -> Any:

@@ -252,9 +252,9 @@ def front_section(found: Findings, question: Question, progress: Progress) -> Pa
 def _front_drawing(points: list[tuple[float, float]], done: Any, unit: Unit, other: Unit) -> Drawing:
     figure, axes = panel()
     axes.plot(*zip(*points, strict=True), color=COLOURS[0], marker="o", markersize=5)
-    ends = [[[each.value - each.lower], [each.upper - each.value]] for each in done]  # no axis is narrower
+    ends = [[[each.estimate - each.lower], [each.upper - each.estimate]] for each in done]  # no axis is narrower
     square = {"color": GREY, "marker": "s", "markersize": 5, "linewidth": 1.2}
-    axes.errorbar(*(each.value for each in done), xerr=ends[0], yerr=ends[1], **square)
+    axes.errorbar(*(each.estimate for each in done), xerr=ends[0], yerr=ends[1], **square)
     for number in sorted({1, len(points)}):
         place = points[number - 1]
         axes.annotate(str(number), place, xytext=(5, 5), textcoords="offset points", fontsize=SMALL)

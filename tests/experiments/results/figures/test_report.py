@@ -267,5 +267,6 @@ def test_a_narrow_page_scrolls_with_a_hint(look_at, text):
     assert all(box["hint"] == box["over"] == box["more"] for box in facts["boxes"]), facts["boxes"]
     assert not any(box["over"] for box in facts["boxes"] if box["what"] == "Table of results" or "plot" in box["kind"])
     assert any(box["over"] for box in facts["boxes"])
-    to_the_end = "document.querySelectorAll('.scroll').forEach((scroll) => { scroll.scrollLeft = 9999; })"
+    end = "{ scroll.scrollLeft = 9999; scroll.dispatchEvent(new Event('scroll')); }"  # a browser tells of it later
+    to_the_end = f"document.querySelectorAll('.scroll').forEach((scroll) => {end})"
     assert not any(box["more"] for box in look_at(text, 420, to_the_end)["boxes"])
