@@ -1,6 +1,6 @@
 """Play every study that the pages are about, redraw their pictures, and set what the pages claim beside what comes out.
 
-    python scripts/reproduce/everything.py --dry-run     # what would be played, and for how long
+    python scripts/reproduce/everything.py --dry-run     # what would be played
     python scripts/reproduce/everything.py               # hours; again: only what is missing
     python scripts/reproduce/everything.py --quick       # each with few rounds: has every number its place?
 
