@@ -186,3 +186,12 @@ def test_the_totals_that_are_kept_go_by_counted_steps(policies: PolicyClass, con
     assert (oracle.table(None).totals.shape == (30, 3)) == costs
     if isinstance(policies, DecisionTrees) and not constraints:
         assert oracle.explain().splitlines()[-1] == f"running totals: {'costs' if costs else 'leaf totals'}"
+
+
+def test_each_question_to_a_kept_table_is_counted() -> None:
+    """Profiles, cheapest policies and weights are one call of the oracle each, as a study reports them."""
+    oracle = open_oracle(DecisionTrees(3), CONTEXTS, kind="search")
+    table, before = oracle.table(noise="columns"), oracle.calls
+    for count, ask in enumerate((lambda: table.profile(0), table.minimise, lambda: table.action_weights(0, 0.1)), 1):
+        ask()
+        assert oracle.calls == before + count
