@@ -71,26 +71,6 @@ def plan(ctx: click.Context, /, **given: Any) -> None:
     out.print(table)
     out.print(_needed(found, power, given["eps"], given["confidence"]))
     for target in given["targets"]:
-        check_ending(target, ENDINGS)
-    power = real("--power", given["power"], "above 0 and below 1", lambda value: 0 < value < 1)
-    design = Design(*(given[name] for name in ("features", "actions", "effect", "share", "base")))
-    supplied = {"n_actions": design.n_actions, "thresholds": [[0.5]] * design.n_features}
-    policies = class_of(given["name"], supplied, ctx.args, ctx.command)
-    settings = {name: given[name] for name in ("confidence", "trials", "most", "seed")}
-    with step(err, "simulating trials") as tick:
-        found = simulated(policies, design, given["eps"], tick=tick, **settings)
-    table = Table("power", "rows", "95 % interval")
-    for each in sorted({*POWERS, power}):
-        low, high = found.between(each)
-        ends = f"{_rows(low, found)} to {_rows(high, found)}"
-        table.add_row(percent(each, 0), _rows(found.needed(each), found), ends)
-    out.print(table)
-    rows, sure = _rows(found.needed(power), found), percent(given["confidence"])
-    out.print(
-        f"With {rows} rows the trial ends with a chance of {percent(power, 0)}; then, with {sure} confidence, no "
-        f"policy is better than the one chosen by {given['eps']:g} or more ({len(found.rows)} simulated trials)."
-    )
-    for target in given["targets"]:
         if np.isinf(found.rows).all():
             raise InputError(f"there is nothing to draw: no trial ended within {spaced(found.most)} rows; give --most")
         kind = check_ending(target, ENDINGS)
