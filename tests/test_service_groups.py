@@ -1,4 +1,4 @@
-"""What is known while a service runs: groups, whose intervals hold, and whether enough is known to end."""
+"""Answers while a service runs: intervals by group, which hold at all times, and whether a trial may end."""
 
 from math import exp, log1p
 from pathlib import Path
