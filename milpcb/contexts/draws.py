@@ -1,6 +1,6 @@
 """Random draws for imagined futures: counts of rounds, and sums of signs.
 
-Counts are drawn by compiled functions (milpcb.contexts.kernels). Of very many rounds numpy's draws are faster.
+The draws are compiled (milpcb.contexts.kernels). Of very many rounds numpy's are faster.
 """
 
 from functools import cache
@@ -12,7 +12,6 @@ from milpcb.types import Floats, Ints
 
 MOST_SPREAD = 2**17  # rounds of one multinomial draw
 MOST_SIGNS = 1024  # of one context
-WORD = 64
 
 
 @cache
@@ -42,25 +41,19 @@ class Multinomial:
 
 
 def rademacher_sums(counts: Ints, n_actions: int, rng: np.random.Generator, factor: int = 1) -> Ints:
-    """Return (m, K): entry (j, a) is ``factor`` times the sum of ``counts[j]`` independent fair signs.
-
-    A sign is a bit; of a context each action has as many words as its signs need, one at least.
-    """
-    if counts.max(initial=0) > MOST_SIGNS:
+    """Return (m, K): entry (j, a) is ``factor`` times the sum of ``counts[j]`` independent fair signs."""
+    most, words = _kernels().extent(counts)
+    if most > MOST_SIGNS:
         ones = rng.binomial(counts[:, None], 0.5, (len(counts), n_actions))
         return np.asarray(factor * (2 * ones - counts[:, None]))
-    words = np.maximum(1, -(-counts // WORD))
-    first = words.cumsum() - words  # of each context
-    raw = rng.bit_generator.random_raw(int(words.sum()) * n_actions).reshape(n_actions, -1)
-    left = np.repeat(counts + WORD * first, words) - WORD * np.arange(raw.shape[1])  # bits from each word on
-    bits = np.bitwise_count(raw << (WORD - left.clip(0, WORD)).astype(np.uint64))
-    sums = np.add.reduceat(bits, first, axis=1, dtype=np.int64).T
-    return np.asarray(factor * (2 * sums - counts[:, None]))
+    raw = rng.bit_generator.random_raw(words * n_actions).reshape(n_actions, words)
+    sums: Ints = _kernels().sign_sums(counts, raw, factor)
+    return sums
 
 
 def coordinate_sums(counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
     """Return (m, K): each of ``counts[j]`` rounds adds a fair sign to one action of context j, drawn evenly."""
-    if counts.max(initial=0) > MOST_SIGNS:
+    if _kernels().extent(counts)[0] > MOST_SIGNS:
         cells = rng.multinomial(counts, np.full(n_actions, 1 / n_actions))
     else:
         cells = _kernels().deal(counts, n_actions, rng.bit_generator.random_raw(1))

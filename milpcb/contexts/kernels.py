@@ -91,3 +91,31 @@ def deal(counts: Array, n_actions: int, state: Array) -> Array:
             left -= dealt[j, a]
         dealt[j, n_actions - 1] = left
     return dealt
+
+
+@compiled()
+def extent(counts: Array) -> tuple[int, int]:
+    """Return the largest of ``counts`` (m,), and how many words hold a bit for each, one at least for a context."""
+    most = words = 0
+    for count in counts:
+        most = max(most, count)
+        words += max(1, (count + WORD - 1) // WORD)
+    return most, words
+
+
+@compiled()
+def sign_sums(counts: Array, words: Array, factor: int) -> Array:
+    """Return (m, K): ``factor`` times the sums of as many fair signs as ``counts`` (m,), from ``words`` (K, words)."""
+    sums = np.empty((len(counts), len(words)), np.int64)
+    at = 0
+    for j in range(len(counts)):
+        first = at
+        for a in range(len(words)):
+            total, at, n = 0, first, counts[j]
+            while n > 0:
+                total += _bits(words[a, at], min(n, WORD))
+                at += 1
+                n -= WORD
+            sums[j, a] = factor * (2 * total - counts[j])
+        at = max(at, first + 1)
+    return sums
