@@ -25,7 +25,7 @@ from milpcb.experiments.study.cells import Cell, Comparator, Task, build_study
 from milpcb.experiments.study.config import read_config
 from milpcb.experiments.study.sections import Config
 from milpcb.experiments.study.worlds import World, entrant_of, open_world
-from milpcb.plugins import injection, registry
+from milpcb.plugins import injection, local_classes, registry
 from milpcb.types import Floats, Ints
 
 REPORT_EVERY = 0.5  # seconds between two reports of the position
@@ -236,6 +236,8 @@ class _Log(logging.Handler):
 
 def compute(task: Task, directory: Path, save_seconds: float) -> Outcome:
     """Compute a task; raises RunError when the disk refuses, which concerns all tasks."""
+    if task.folder is not None:  # a worker process has not read the config
+        local_classes.look_in(task.folder)
     files = TaskFiles(directory, task, save_seconds)
     # With one thread sums of floats come in one order, and give the same bytes, on every backend.
     with files.working(), threadpool_limits(limits=1):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from milpcb.errors import InputError
 from milpcb.experiments.study.fingerprints import fingerprint, sources_of
 from milpcb.experiments.study.sections import Component, Config, LearnerSection
-from milpcb.plugins import injection, local_classes, registry
+from milpcb.plugins import injection, registry
 
 FORMAT = 14  # of run directories and of keys, which contain it: raised whenever records, states or draws change
 NO_ORACLE = "-"
@@ -58,8 +58,6 @@ class Task:
 
     def is_current(self) -> bool:
         """Return whether the files and the source code that the task reads are still those of its key."""
-        if self.folder is not None:  # a worker process has not read the config
-            local_classes.look_in(self.folder)
         return replace(self).key == self.key
 
     @cached_property

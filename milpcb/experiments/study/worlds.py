@@ -18,7 +18,7 @@ from milpcb.errors import InputError, MilpcbError, cause
 from milpcb.learners import Learner
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.plugins import injection, local_classes, registry
+from milpcb.plugins import injection, registry
 from milpcb.protocols import (
     Cache,
     ContextModel,
@@ -145,8 +145,6 @@ class World:
 
 def open_world(task: Task, cache: Cache | None = None) -> World:
     """Return the world of a task, perhaps one that is open already; ``cache`` keeps costs that take long."""
-    if task.folder is not None:
-        local_classes.look_in(task.folder)
     sections = [[each.name, each.options] for each in (task.environment, task.policies, *task.constraints)]
     key = json.dumps([sections, task.horizon, task.seed, cache], sort_keys=True, default=str)
     if key in _open:

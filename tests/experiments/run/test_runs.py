@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 
 import milpcb
 from milpcb.errors import InputError
+from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.run import runner
 from milpcb.experiments.study.config import read_config
 
@@ -56,6 +57,23 @@ def test_processes_write_what_one_process_writes(three, tmp_path, play_into, unt
         assert play_into(three, tmp_path / backend, backend).failed == []
     assert untimed(tmp_path / "serial") == untimed(tmp_path / "processes")
     assert_same(tmp_path / "serial", tmp_path / "processes")
+
+
+def test_workers_find_every_kind_of_class_beside_the_config(tiny, tmp_path):
+    """The settings of an environment, a policy class and a learner name the task's files, before anything is played."""
+    (tmp_path / "mine_all.py").write_text(
+        "from milpcb.environments.planted import Planted\n"
+        "from milpcb.learners.comparators import Uniform\n"
+        "from policies import DecisionTrees\n"
+        "class World(Planted): pass\nclass Trees(DecisionTrees): pass\nclass Coin(Uniform): pass\n"
+    )
+    text = tiny + '[[learners]]\nname = "mine_all:Coin"\n'
+    for name, mine in (("planted", "World"), ("decision_trees", "Trees")):
+        text = text.replace(f'"{name}"', f'"mine_all:{mine}"')
+    (tmp_path / "a.toml").write_text(text)
+    config = read_config(tmp_path / "a.toml")
+    assert runner.run(config, RunDirectory(tmp_path / "run"), "processes") == []
+    assert milpcb.load(tmp_path / "run")["learner"].n_unique() == 2
 
 
 def test_a_learner_more_changes_no_other_learner(tiny, three, finished, untimed):
