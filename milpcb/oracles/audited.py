@@ -32,6 +32,8 @@ class AuditedOracle(SearchOracle):
 
     """
 
+    _counters = ("calls", "seconds", "_closed", "_n_asked", "audits")
+
     def __init__(
         self,
         opened: Opened,

@@ -35,6 +35,8 @@ class Oracle(ABC):
     opening: Opening | None = None  # how it was opened; set by open_oracle
     _solver = ""  # the name of the solver, of kinds that ask one
     _closed = False
+    # Changes by queries: all that a copy has beyond what it is opened from.
+    _counters: tuple[str, ...] = ("calls", "seconds", "_closed")
 
     def __init__(self, opened: Opened, contexts: Floats) -> None:
         """Take a class that is opened on ``contexts`` (m, d)."""
@@ -47,10 +49,11 @@ class Oracle(ABC):
         self._grouping = _Grouping(opened.group)
 
     def __reduce__(self) -> Any:
-        """Refuse copies and pickles: what is opened holds solvers and compiled searches."""
-        raise InputError(
-            "an oracle cannot be copied or pickled: copy the policy class and the contexts, and open another oracle"
-        )
+        """Be copied, and pickled, as the class, the contexts with their names, and the options it was opened with."""
+        if self.opening is None:  # it was made by its constructor
+            return super().__reduce__()
+        counted = {name: vars(self)[name] for name in self._counters if name in vars(self)}
+        return self.opening.again, self.opening.source(), counted
 
     def __repr__(self) -> str:
         by = f", solver {self._solver}" if self._solver else ""

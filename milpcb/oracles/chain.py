@@ -125,6 +125,9 @@ class Chain(_Avoiding[int], Search):
     def __init__(self, under: OpenedUnder) -> None:
         self._under, self._forbidden = under, under.forbidden
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_under": self._under, "_forbidden": self._forbidden}
+
     def opened(self) -> Chain:
         """Return the chain, with its first search made: a class that lacks it is refused at once."""
         self._asked[0]()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import cached_property, partial
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,12 +14,13 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import choice, flag, index, instance, several
 from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
-from milpcb.oracles import open_oracle
+from milpcb.oracles import check_options, open_oracle
 from milpcb.oracles.base import KnownRows, Oracle
 from milpcb.oracles.near_best import NearBest, Opening
 from milpcb.oracles.search import SearchOracle
-from milpcb.oracles.totals import TermTable
+from milpcb.oracles.totals import CostTable, TermTable
 from milpcb.protocols import Opened, PolicyClass, Table, Terms, ValueOracle, open_class
+from milpcb.protocols.oracles import NOISE
 from milpcb.types import Answer, Floats, Ints
 
 
@@ -41,17 +43,18 @@ class OpenedTerms(Opened):
 
 
 class GrowingOracle(ValueOracle):
-    """Asks like an Oracle of kind "search"; ``rows`` and ``extend`` add contexts.
+    """Asks like an Oracle; ``rows`` and ``extend`` add contexts, of which those that all policies label alike are one.
 
-    Answers come from the recursion of the class over all cut points: a context that falls between the same ones as an
-    earlier one is that one.
+    By kind "search" of a class with leaf totals, answers come from its recursion over all cut points. Else the next
+    query after a new context opens the class again, on all contexts so far.
 
     Parameters
     ----------
-    policies : a policy class with leaf totals: decision trees without limits, threshold rules, rule lists, boxes
-    contexts : (m, d) to begin with, whose quantiles become cut points; None for none, with explicit cut points only
-    kind, options : those of an oracle of kind "search" without options; others need all contexts beforehand
-    constrained : whether policies will have to keep side constraints, which ``hold`` names
+    policies : a policy class that can be kept while contexts arrive
+    contexts : (m, d) to begin with, whose quantiles become cut points; None for none, with leaf totals and explicit
+        cut points only
+    kind, solver, options : see milpcb.open_oracle
+    constrained : whether policies will have to keep side constraints, which ``hold`` names; of a class with leaf totals
 
     Attributes
     ----------
@@ -59,28 +62,28 @@ class GrowingOracle(ValueOracle):
 
     """
 
-    settles_ties = True
-    __reduce__ = Oracle.__reduce__
-
     def __init__(
         self,
         policies: PolicyClass,
         contexts: Any = None,
         kind: str = "search",
+        solver: str | None = None,
         *,
         constrained: bool = False,
         **options: Any,
     ) -> None:
         instance("policies", policies, PolicyClass, "a policy class, as in DecisionTrees(n_actions=2)")
         self._constrained = flag("constrained", constrained)
-        if options or not (isinstance(kind, str) and kind == "search"):
-            raise InputError(
-                "contexts may arrive for kind 'search' alone, without further options; for others open the oracle on "
-                "all contexts, by milpcb.open_oracle"
-            )
+        given = options if solver is None else {"solver": solver, **options}
+        check_options(kind, given)
+        self._again: Any = partial(open_oracle, kind=kind, **given)
         self._policies = policies if contexts is None else _fixed(policies, contexts)
         self.n_actions = policies.n_actions
-        self._terms = self._held = self._policies.terms()
+        by_totals = kind == "search" and not given
+        if not by_totals and (constrained or contexts is None):
+            needs = "side constraints on contexts that arrive" if constrained else "an oracle without contexts"
+            raise InputError(f"{needs}: take kind 'search', without further options, or open it on all contexts")
+        self._terms = self._held = self._leaf_totals(needed=constrained or contexts is None) if by_totals else None
         self._known = KnownRows(self._policies)
         self._found: list[Floats] = []  # the contexts
         self.n_contexts = 0
@@ -89,9 +92,26 @@ class GrowingOracle(ValueOracle):
         if contexts is not None:
             self.extend(contexts)
 
+    def _leaf_totals(self, *, needed: bool) -> Terms | None:
+        try:
+            return self._policies.terms()
+        except InputError:
+            if needed:
+                raise
+            return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the oracle on the contexts so far, which the next query opens again."""
+        return vars(self) | {"_opened": None, "_calls": self.calls, "_seconds": self.seconds}
+
+    def __copy__(self) -> GrowingOracle:
+        """Return an oracle of its own: contexts that arrive at one of two do not arrive at the other."""
+        return deepcopy(self)
+
     def __repr__(self) -> str:
         name = type(self._policies).__name__
-        return f"<GrowingOracle: {name}, {self.n_contexts} contexts so far, {self.n_actions} actions>"
+        kind = self._again.keywords["kind"]
+        return f"<GrowingOracle: {name}, kind {kind}, {self.n_contexts} contexts so far, {self.n_actions} actions>"
 
     def explain(self) -> str:
         """Return what ``Oracle.explain`` does for the contexts so far."""
@@ -100,21 +120,34 @@ class GrowingOracle(ValueOracle):
     @property
     def contexts(self) -> Floats:
         """One representative of each, (n_contexts, d)."""
-        known = np.array(self._found) if self._found else np.empty((0, self._terms.n_features))
+        known = np.array(self._found) if self._found else np.empty((0, cast("Terms", self._terms).n_features))
         known.setflags(write=False)
         return known
 
     @property
     def log_size(self) -> float:
-        """Natural log of the number of derivations, whatever contexts arrive."""
-        return self._log_derivations
+        """Natural log of the number of policies on the contexts so far; of leaf totals, of derivations on any."""
+        return self._oracle().log_size
 
-    log_union = log_derivations = log_size
+    @property
+    def log_union(self) -> float:
+        """Natural log of the number of derivations whatever contexts arrive; NaN of a class without leaf totals."""
+        return np.nan if self._terms is None else self._log_derivations
+
+    @property
+    def log_derivations(self) -> float:
+        """Natural log of the number of derivations: on the contexts so far, or with leaf totals on any."""
+        return self._oracle().log_derivations if self._terms is None else self._log_derivations
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Kinds of query that are answered."""
-        return self._oracle().capabilities
+        """Kinds of query that are answered; no list of labelings, which each new context would change."""
+        return self._oracle().capabilities - ({"enumerate"} if self._terms else {"enumerate", "columns"})
+
+    @property
+    def settles_ties(self) -> bool:
+        """See Oracle."""
+        return self._again.keywords["kind"] != "milp" or self._oracle().settles_ties
 
     @property
     def calls(self) -> int:
@@ -153,6 +186,8 @@ class GrowingOracle(ValueOracle):
 
     def under(self, constraints: Sequence[LabelConstraint]) -> SearchOracle:
         """Return an oracle of its own, on the contexts so far, for the policies that keep ``constraints``."""
+        if self._terms is None:
+            raise InputError("side constraints on contexts that arrive need kind 'search' of a class with leaf totals")
         rules = several("constraints", constraints, LabelConstraint, "LabelConstraint")
         opened = OpenedTerms(self._terms, self.contexts, self._log_derivations)
         return SearchOracle(opened, self.contexts, constraints=tuple(rules))
@@ -174,13 +209,18 @@ class GrowingOracle(ValueOracle):
         return self._oracle().action_weights(costs, row, rate)
 
     def table(self, noise: str | None = "columns") -> Table:
-        """Return an empty table of leaf totals; raises InputError for noise on contexts."""
-        if noise is not None and choice("noise", noise, ("contexts", "columns")) == "contexts":
+        """Return an empty table, to which contexts may be added while it is kept: of leaf totals, where it has them.
+
+        Raises InputError for noise on contexts, and for noise without leaf totals.
+        """
+        if noise is not None and (choice("noise", noise, NOISE) == "contexts" or self._terms is None):
             raise InputError(
-                'a table with noise_on = "contexts" needs all contexts beforehand; open the oracle on all of them, or '
-                'set noise_on = "columns"'
+                f'a table with noise_on = "{noise}" needs all contexts beforehand; open the oracle on all of them'
+                + (', or set noise_on = "columns"' if self._terms else "")
             )
-        return TermTable(self._terms, self, (lambda: self._held) if self._constrained else None)
+        if self._terms is None:
+            return CostTable(self, np.zeros(0, dtype=np.int64))
+        return TermTable(self._terms, self, (lambda: cast("Terms", self._held)) if self._constrained else None)
 
     def context(self, row: int) -> Floats:
         """Return the context (d,) of a row."""
@@ -195,16 +235,18 @@ class GrowingOracle(ValueOracle):
 
     @cached_property
     def _log_derivations(self) -> float:
-        return self._terms.log_derivations
+        return cast("Terms", self._terms).log_derivations
 
     def _oracle(self) -> Oracle:
         if self._opened is None:
             contexts = self.contexts
+            if self._held is None:
+                self._opened = self._again(self._policies, contexts)
+                return self._opened
             opened = OpenedTerms(self._held, contexts, self._log_derivations)
             self._opened = SearchOracle(opened, contexts)
             if not self._constrained:  # under constraints it is not known on which contexts they came to hold
-                again = partial(open_oracle, kind="search")
-                self._opened.opening = Opening(self._policies, opened, contexts, contexts, again)
+                self._opened.opening = Opening(self._policies, opened, contexts, contexts, self._again)
         return self._opened
 
     def _retire(self) -> None:

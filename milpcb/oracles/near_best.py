@@ -50,6 +50,11 @@ class Opening:
         names = getattr(self.policies, "feature_names", None) or table_names(self.table)
         return list(names) or [f"x{i}" for i in range(self.contexts.shape[1])]
 
+    def source(self) -> tuple[Any, Any]:
+        """Return the class and the contexts, with their names, that ``again`` makes the oracle of."""
+        policies = self.opened if self.policies is None else self.policies
+        return policies, self.table if table_names(self.table) else self.contexts
+
     def without(self, columns: Collection[int]) -> ValueOracle:
         """Return the oracle of the policies that do not read ``columns``; raises InfeasibleError, InputError."""
         if self.policies is None:

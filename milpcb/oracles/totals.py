@@ -25,6 +25,7 @@ class CostTable(Table):
         self.n_noisy = len(noisy) * oracle.n_actions
 
     def cell(self, row: int, action: int) -> tuple[int, int]:
+        self._grow()
         return row, action
 
     def profile(self, row: int, noise: Floats | None = None) -> Floats:
@@ -36,7 +37,19 @@ class CostTable(Table):
     def action_weights(self, row: int, rate: float) -> Floats:
         return self._oracle.action_weights(self._perturbed(None), row, rate)
 
+    def restore(self, state: Any) -> None:
+        """Go on from a saved matrix, perhaps of fewer contexts."""
+        self._grow()
+        self.totals[: len(state)] = state
+
+    def _grow(self) -> None:
+        """Make room for the contexts that the oracle has taken in meanwhile."""
+        new = self._oracle.n_contexts - len(self.totals)
+        if new:
+            self.totals = np.pad(self.totals, ((0, new), (0, 0)))
+
     def _perturbed(self, noise: Floats | None) -> Floats:
+        self._grow()
         if noise is None:
             return self.totals
         by_context = noise.reshape(len(self._noisy), -1)

@@ -33,7 +33,8 @@ class Table(ABC):
 
     def add(self, row: int, action: int, amount: float) -> None:
         """Add ``amount`` to the cost of ``action`` at the context ``row``."""
-        self.totals[self.cell(row, action)] += amount
+        cell = self.cell(row, action)  # which may make room for it
+        self.totals[cell] += amount
 
     def add_all(self, rows: Sequence[int], actions: Sequence[int], amounts: Sequence[float]) -> None:
         """Add to many cells, at least one, given by three lists of one length."""

@@ -176,6 +176,9 @@ class TermSearch(Search):
         self._add_up = terms.adder(contexts)
         self._place = terms.held_places(contexts.__getitem__)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._terms, self._contexts)
+
     def value(self, costs: Floats) -> float:
         return self._terms.value(self._add_up(costs))
 

@@ -175,6 +175,9 @@ class KeptPaths(RestrictedTerms):
         self._walker = Walker(terms.graph, [row.mapped(terms.leaf_totals) for row in rows])
         self._acts = lru_cache(1 + MOST_KEPT // (1 + terms.graph.nothing))(self._acts_at)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._paths, self._rows)
+
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
         return KeptPaths(self._paths, (*self._rows, *rows))
 

@@ -52,6 +52,9 @@ class TreeTerms(Terms):
         if rows:
             _ = self.trees
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._tests, self.n_actions, self.depth, self._names, self._rows)
+
     @cached_property
     def trees(self) -> ConstrainedTrees:
         """The recursion."""

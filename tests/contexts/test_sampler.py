@@ -25,7 +25,7 @@ def draw(n: int, rng: np.random.Generator) -> np.ndarray:
 def test_bistro_plus_plays_on_contexts_it_has_never_seen() -> None:
     """Rows appear as contexts arrive or are drawn; their number stays that of the cells between the cuts."""
     rng = np.random.default_rng(0)
-    oracle = GrowingOracle(TREES, draw(1, rng))
+    oracle = GrowingOracle(TREES, draw(1, rng), kind="milp")
     learner = BistroPlus(oracle, Sampler(draw), horizon=300, seed=1, scale=8.0)
     for _ in range(40):
         (row,) = oracle.extend(draw(1, rng))

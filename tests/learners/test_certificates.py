@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from milpcb import Bandit, FinitePool, open_oracle, share_at_most
 from milpcb.bets import STAKES, proved
-from milpcb.learners import ContextualFTPL, Doubling, EpsilonGreedy, Exp4, Learner
+from milpcb.errors import InputError
+from milpcb.learners import ContextualFTPL, Doubling, EpsilonGreedy, Exp4, Learner, Uniform
 from milpcb.ledger import Ledger
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees
@@ -88,7 +89,7 @@ def test_a_class_of_one_policy_has_the_bound_of_its_certificate_too() -> None:
 
 
 def test_contexts_that_arrive() -> None:
-    """A class whose size is known beforehand is certified as if all contexts were known."""
+    """A class whose size is known beforehand is certified as if all contexts were known; another is refused."""
     cuts = [[0.5], [0.5]]
     contexts = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=float)
     trees = DecisionTrees(n_actions=3, depth=2, thresholds=cuts)
@@ -99,6 +100,10 @@ def test_contexts_that_arrive() -> None:
         play(learner, 100)
     assert learners[0].certificate() == pytest.approx(learners[1].certificate())
     assert np.isfinite(learners[0].certificate(confidence=0.95))
+    counted = GrowingOracle(trees, contexts, kind="milp")  # opened on the contexts so far, and counted on them
+    learner = Uniform(n_actions=3)
+    with pytest.raises(InputError, match="how many policies there are is not known"):
+        learner.certificate(counted, confidence=0.95)
 
 
 def test_a_service_states_it_too() -> None:

@@ -16,9 +16,9 @@ CUTS = ((-0.5, 0.5), (0.0,), (0.3,))
 
 @pytest.mark.parametrize("policies", [ThresholdRules(3, thresholds=CUTS), BoxRules(3, thresholds=CUTS)], ids=repr)
 def test_extended_equals_opened_on_all(policies: PolicyClass) -> None:
-    """After every batch, value and profile are those of the class opened on all contexts at once."""
+    """After every batch, value and profile are those of the class opened on all contexts at once, by a solver too."""
     contexts = RNG.normal(size=(40, 3))
-    growing = GrowingOracle(policies, contexts[:2])
+    growing = GrowingOracle(policies, contexts[:2], kind="milp")
     seen = list(growing.rows(contexts[:2]))
     for start in range(2, 40, 19):
         seen += list(growing.extend(contexts[start : start + 19]))
@@ -33,7 +33,7 @@ def test_extended_equals_opened_on_all(policies: PolicyClass) -> None:
 
 def test_equal_patterns_merge() -> None:
     """A context between the same cuts gets an old row."""
-    growing = GrowingOracle(DecisionTrees(2, depth=2, thresholds=CUTS), [[0.0, 0.1, 0.1], [1.0, 0.1, 0.1]])
+    growing = GrowingOracle(DecisionTrees(2, depth=2, thresholds=CUTS), [[0.0, 0.1, 0.1], [1.0, 0.1, 0.1]], kind="milp")
     growing.value(np.zeros((2, 2)))
     assert growing.extend([[0.2, 0.4, 0.2], [0.9, 7.0, -3.0]]).tolist() == [0, 1]
     assert growing.extend([[0.2, -4.0, 0.2]]).tolist() == [2]
@@ -42,7 +42,7 @@ def test_equal_patterns_merge() -> None:
 
 def test_questions_are_counted_over_openings() -> None:
     """Calls add up although the class is opened again when something new arrives."""
-    growing = GrowingOracle(DecisionTrees(2, depth=1, thresholds=CUTS), [[0.0, 0.1, 0.1]])
+    growing = GrowingOracle(DecisionTrees(2, depth=1, thresholds=CUTS), [[0.0, 0.1, 0.1]], kind="milp")
     growing.value(np.zeros((1, 2)))
     growing.extend([[3.0, 0.1, 0.1]])
     growing.value(np.zeros((2, 2)))
@@ -62,6 +62,6 @@ def test_questions_about_kept_totals_take_from_their_start_to_their_end(monkeypa
 
 def test_quantiles_are_those_of_the_first_contexts() -> None:
     """A number of quantile cuts is settled when the oracle is made, so arrivals do not change the class."""
-    growing = GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [1.5], [2.0]])
+    growing = GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [1.5], [2.0]], kind="milp")
     assert growing.rows([[0.0], [1.5], [2.0]]).tolist() == [0, 0, 1]
     assert growing.extend([[1.4], [900.0], [1.6]]).tolist() == [0, 1, 1]

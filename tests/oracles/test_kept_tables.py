@@ -60,6 +60,25 @@ def test_without_noise_the_cheapest_table_is_taken(kind: str, table: type) -> No
     assert type(open_oracle(MonotoneRules(3), CONTEXTS, kind=kind).table(noise=None)) is CostTable
 
 
+def test_costs_by_context_make_room_for_contexts_that_arrive() -> None:
+    """A class without terms is asked about all costs so far, saved ones included."""
+    growing = GrowingOracle(DecisionTrees(2, thresholds=CUTS, max_leaves=3), CONTEXTS[:2], kind="milp")
+    table, again = growing.table(noise=None), growing.table(noise=None)
+    costs = np.zeros((0, 2))
+    for context in CONTEXTS:
+        row = int(growing.rows(context[None])[0])
+        costs = np.vstack([costs, np.zeros((growing.n_contexts - len(costs), 2))])
+        costs[row, row % 2] += 1.0
+        table.add(row, row % 2, 1.0)
+        again.restore(table.state())
+        assert table.minimise().value == again.minimise().value == growing.value(costs)
+    assert growing.contexts.tolist() == [
+        CONTEXTS[growing.rows(CONTEXTS).tolist().index(j)].tolist() for j in range(len(costs))
+    ]
+    with pytest.raises(ValueError, match="read-only"):
+        growing.contexts[0] = 0.0
+
+
 @pytest.mark.parametrize("kind", ["search", "audited"])
 def test_a_table_goes_on_from_its_state(kind: str) -> None:
     """A restored table gives the same bytes, whatever is added after."""
@@ -126,6 +145,22 @@ def test_from_nothing_to_a_known_pool(cls: type) -> None:
         assert table.action_weights(row, 0.5) == pytest.approx(weights, rel=1e-10)
     assert growing.n_contexts <= 9
     assert growing.log_derivations == log_derivations
+
+
+def test_a_growing_oracle_with_terms_is_never_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the class has terms no list of contexts is opened; where it has none, by its limits, it is."""
+    opened: list[int] = []
+    on = DecisionTrees._on
+    monkeypatch.setattr(DecisionTrees, "_on", lambda self, X, names: opened.append(len(X)) or on(self, X, names))
+    for limit, expected in ((None, []), (3, [1, 2])):
+        opened.clear()
+        kind = "search" if limit is None else "milp"
+        growing = GrowingOracle(DecisionTrees(2, thresholds=CUTS, max_leaves=limit), [[0.1, 0.1]], kind=kind)
+        assert opened.pop(0) == 1  # the first contexts give the cut points
+        growing.value(np.zeros((1, 2)))
+        growing.rows([[0.9, 0.1]])
+        growing.value(np.zeros((2, 2)))
+        assert opened == expected
 
 
 # ------------------------------------------------------------------- costs by context

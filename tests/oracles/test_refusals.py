@@ -1,8 +1,6 @@
 """Openings and questions that no oracle takes: each is refused by what is wrong with it."""
 
-import pickle
 from collections.abc import Callable
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -72,8 +70,6 @@ def listed() -> Any:
 CASES: list[tuple[Callable[[], object], str]] = [
     *((lambda options=options: opened(**options), named) for options, named in OPENINGS),
     *((lambda kind=kind, ask=ask: ask(opened(kind=kind)), named) for kind in KINDS for ask, named in OF_ORACLES),
-    (lambda: pickle.dumps(listed()), "open another oracle"),
-    (lambda: copy(GrowingOracle(DecisionTrees(2), CONTEXTS)), "open another oracle"),
     (lambda: listed().near_best(np.zeros((5, 2)), 1).features, "columns"),
     (lambda: listed().table("columns"), "contexts"),
     (lambda: GrowingOracle(FiniteClass([[0, 1]], 2), [[0.0], [1.0]]), "open it on all"),
@@ -82,8 +78,11 @@ CASES: list[tuple[Callable[[], object], str]] = [
         "columns",
     ),
     (lambda: GrowingOracle(DecisionTrees(2)), "quantiles"),
-    (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS, kind="milp"), "'search'"),
-    (lambda: GrowingOracle(DecisionTrees(2, max_leaves=3), CONTEXTS), "beforehand"),
+    (lambda: GrowingOracle(DecisionTrees(2, thresholds=CUTS), kind="milp"), "'search'"),
+    (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS, kind="milp", constrained=True), "'search'"),
+    (lambda: GrowingOracle(DecisionTrees(2, max_leaves=3), CONTEXTS, constrained=True), "beforehand"),
+    (lambda: GrowingOracle(DecisionTrees(2, max_leaves=3), CONTEXTS).table(), "open the oracle on all"),
+    (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS, kind="milp").table(), "open the oracle on all"),
     (
         lambda: GrowingOracle(DecisionTrees(2), CONTEXTS).table("contexts"),
         '"columns"',

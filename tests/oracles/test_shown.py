@@ -17,8 +17,8 @@ def test_an_oracle_says_what_it_is(kind, by):
     """Kind, class, contexts, actions and solver, in one line."""
     oracle = open_oracle(DecisionTrees(2), CONTEXTS, kind=kind)
     assert repr(oracle) == f"<{kind.capitalize()}Oracle: DecisionTrees, 3 contexts, 2 actions{by}>"
-    growing = GrowingOracle(DecisionTrees(2), CONTEXTS)
-    assert repr(growing) == "<GrowingOracle: DecisionTrees, 2 contexts so far, 2 actions>"
+    growing = GrowingOracle(DecisionTrees(2), CONTEXTS, kind=kind)
+    assert repr(growing) == f"<GrowingOracle: DecisionTrees, kind {kind}, 2 contexts so far, 2 actions>"
 
 
 def test_an_answer_shows_value_and_rule():

@@ -1,5 +1,6 @@
 """The engine of graphs of paths against the list of all paths, on random decision diagrams."""
 
+import copy
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -141,7 +142,7 @@ def test_paths_under_rows_are_those_of_the_list(seed: int, number: int) -> None:
     costs, whole = drawn(rng, terms, whole=seed % 2 == 0), seed % 2 == 0
     rows, close = constraints(rng, terms, number), 0.0 if whole else 1e-12
     listed, contexts = terms.every().under(rows), np.arange(terms.n_contexts, dtype=float)[:, None]
-    under = terms.under([row.mapped(np.ravel) for row in rows])
+    under = copy.deepcopy(terms.under([row.mapped(np.ravel) for row in rows]))  # as a pickle would
     assert under.value(costs.ravel()) == pytest.approx(listed.value(costs), rel=0, abs=close)
     if not len(listed.labels):
         with pytest.raises(InfeasibleError):

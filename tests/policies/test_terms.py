@@ -1,10 +1,12 @@
 """The terms of each class against its definition, its search, and the list of all derivations."""
 
+import pickle
 from itertools import product
 
 import numpy as np
 import pytest
 
+from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.protocols import Opened, PolicyClass, Terms, recursion
 from milpcb.types import Floats
@@ -110,6 +112,19 @@ def test_classes_say_why_they_have_no_terms() -> None:
     assert "totals" not in DecisionTrees(2, min_leaf_size=2).on(POOLS["bits"]).capabilities
     with pytest.raises(InputError, match="no recursion over totals"):
         MonotoneRules(2).on(POOLS["bits"]).require("totals")
+
+
+@pytest.mark.parametrize("policies", [kind(3, 2) for kind in (BoxRules, DecisionTrees, RuleLists, ThresholdRules)])
+def test_a_search_goes_through_pickle(policies: PolicyClass) -> None:
+    """A copy of the oracle by pickle answers alike, from costs and from totals that are kept."""
+    contexts, costs = POOLS["real"], np.random.default_rng(1).integers(-9, 10, (9, 3)).astype(float)
+    oracle = open_oracle(policies, contexts, kind="search")
+    copy = pickle.loads(pickle.dumps(oracle))  # noqa: S301 - our own bytes
+    assert copy.value(costs) == oracle.value(costs)
+    assert (copy.profile(costs, 2) == oracle.profile(costs, 2)).all()
+    assert (copy.action_weights(costs, 2, 0.1) == oracle.action_weights(costs, 2, 0.1)).all()
+    terms, totals = policies.on(contexts).terms(), np.arange(policies.on(contexts).terms().n_terms) % 7.0
+    assert pickle.loads(pickle.dumps(terms)).value(totals) == terms.value(totals)  # noqa: S301 - our own bytes
 
 
 @pytest.mark.parametrize("most", [1, 40, 2**20])
