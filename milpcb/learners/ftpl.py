@@ -136,7 +136,8 @@ class ContextualFTPL(Learner):
     horizon, seed : as of every learner; a fixed epsilon is made from the horizon
     epsilon : eps > 0, the noise has the scale 1 / eps; None takes the minimiser of the guarantee; or "adaptive"
     noise_on : with "adaptive": "contexts" is on each context, those that every policy labels alike counted once;
-        "columns" on the leaf totals of its search: a round costs the same however many contexts there are
+        "columns" on the leaf totals of its search, where a round costs the same however many contexts there are, or on
+        the columns of its program
     cap : M, the most redraws of a round; None: the square root of K T, rounded up, with "adaptive" that of K t
     separator : row numbers, on which any two policies differ; that is checked of listed policies. None: all contexts
     queries : "profile" plays the action where one profile is least; "argmin" that of a minimiser, almost surely the

@@ -11,7 +11,7 @@ REMEDY = {
     "action_weights": (
         '{ kind = "search" } where the class factorises, or { kind = "enumeration" } where it can be listed'
     ),
-    "columns": '{ kind = "search" } where the class keeps running leaf totals',
+    "columns": '{ kind = "search" } where the class keeps running leaf totals, or { kind = "milp" }',
     "enumerate": '{ kind = "enumeration" }',
 }
 

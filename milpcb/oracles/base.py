@@ -144,11 +144,11 @@ class Oracle(ABC):
         table = self.read_costs(costs).copy()  # answers come later, the costs may change
         return NearBest(self, table, self._checked(table), within)
 
-    def ask(self, query: str, costs: Floats, *place: Any) -> Any:
-        """Return what ``_query`` returns for costs (g, K) by distinct context, counted and timed."""
+    def ask(self, query: str, costs: Floats, *place: Any, by: Oracle | None = None) -> Any:
+        """Return what ``_query``, of the oracle ``by``, returns for costs (g, K) by context, counted and timed here."""
         self._check_open()
         start = perf_counter()
-        found = getattr(self, f"_{query}")(costs, *place)
+        found = getattr(self if by is None else by, f"_{query}")(costs, *place)
         self.count(start)
         return found
 
@@ -169,7 +169,8 @@ class Oracle(ABC):
     def table(self, noise: str | None = "contexts") -> Table:
         """Return an empty table of total costs kept from round to round, with ``noise`` on "contexts" or "columns".
 
-        Columns are leaf totals; raises InputError where the search has none. Without noise it is the quickest table.
+        Columns are those of a solver's program or the leaf totals of a search; raises InputError where there are none.
+        Without noise it is the quickest table.
         """
         if noise is None:
             return self._noiseless_table()
@@ -183,8 +184,8 @@ class Oracle(ABC):
 
     def _column_table(self) -> Table:
         raise InputError(
-            f"{type(self).__name__} keeps no leaf totals to put noise on: open the oracle with kind 'search', or set "
-            'noise_on = "contexts"'
+            f"{type(self).__name__} has no columns to put noise on: open the oracle with kind 'milp', or with kind "
+            "'search' for a class that keeps leaf totals, or set noise_on = \"contexts\""
         )
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +21,9 @@ from milpcb.core.long_search import waiting
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.query import Query
+from milpcb.oracles.totals import ProgramTable
 from milpcb.program import Program
-from milpcb.protocols import Encoding, Objective, Opened, Policy
+from milpcb.protocols import Encoding, Objective, Opened, Policy, Table
 from milpcb.solvers import load_solver
 from milpcb.solvers.lazy import open_session
 from milpcb.types import Floats, Ints, Solution, Stop
@@ -72,7 +74,7 @@ class WithLeastRates(Encoding):
         self.columns = {family.name: encoding.program.n_columns + i for i, family in enumerate(families)}
         lower = -GRID - np.array([max(side.upper for side in family.from_first) for family in families])
         self.program = encoding.program.with_columns("least_rate", lower, np.full(len(families), GRID))
-        self.separator = encoding.separator
+        self.separator, self.noisy_columns = encoding.separator, encoding.noisy_columns
 
     def objective(self, costs: Floats) -> Objective:
         found = self._encoding.objective(costs)
@@ -141,7 +143,9 @@ class MilpOracle(Oracle):
 
     """
 
+    capabilities = Oracle.capabilities | {"columns"}
     encoding: Encoding
+    _linear = False  # whether the cost map must be linear without side constraints too
 
     def __init__(
         self,
@@ -155,7 +159,7 @@ class MilpOracle(Oracle):
     ) -> None:
         super().__init__(opened, contexts)
         opened.require("program")
-        self.encoding = opened.program(constrained=bool(constraints))
+        self.encoding = opened.program(constrained=self._linear or bool(constraints))
         self._distinct, self._rows = opened.contexts, np.arange(len(opened.contexts))
         self._time_limit, self._gap = check_time_limit(time_limit), check_gap(gap)
         self._solver, self._engine = solver, load_solver(solver)
@@ -190,8 +194,13 @@ class MilpOracle(Oracle):
             super().close()
             self._session.close()
 
-    def _answer(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
-        query = Query(costs)
+    def _column_table(self) -> Table:
+        own: dict[str, Any] = {"solver": self._solver, "time_limit": self._time_limit, "gap": self._gap}
+        linear = self if self._constraints else _LinearMilp(self._opened_class, self.contexts, **own)
+        return ProgramTable(self, linear, linear.encoding)
+
+    def _answer(self, costs: Floats, noise: Floats | None = None) -> tuple[float, float, Policy | None, Stop]:
+        query = Query(costs, noise)
         stop, bound, policy, upper = self._admissible(query)
         if stop is Stop.INFEASIBLE:
             raise InfeasibleError(self._conflict())
@@ -206,23 +215,23 @@ class MilpOracle(Oracle):
         stopped_early = stop is Stop.OPTIMAL and lower < upper - slack
         return lower, upper, policy, Stop.GAP_LIMIT if stopped_early else stop
 
-    def _value(self, costs: Floats) -> float:
-        lower, upper, _, stop = self._answer(costs)
+    def _value(self, costs: Floats, noise: Floats | None = None) -> float:
+        lower, upper, _, stop = self._answer(costs, noise)
         if stop is not Stop.OPTIMAL:
             raise OracleInexact(
                 f"the solver stopped with '{stop}' between {lower:g} and {upper:g}: give it more time, or no gap"
             )
         return upper
 
-    def _profile(self, costs: Floats, row: int) -> Floats:
+    def _profile(self, costs: Floats, row: int, noise: Floats | None = None) -> Floats:
         """K solves, each with the other actions of the row priced out."""
-        query = Query(costs)
+        query = Query(costs, noise)
         price = query.highest - query.lowest + query.step
         profile = np.empty(self.n_actions)
         for action in range(self.n_actions):
             priced = costs.copy()
             priced[row, np.arange(self.n_actions) != action] += price
-            value = self._value(priced)
+            value = self._value(priced, noise)
             profile[action] = value if value < query.highest + query.step / 2 else np.inf
         return profile
 
@@ -240,7 +249,8 @@ class MilpOracle(Oracle):
             policy = self.encoding.decode(solution.x, query.costs)
             labels = policy.predict(self._distinct)
             if all(side.keeps(labels) for side in self._held):
-                return solution.stop, bound, policy, float(query.costs[self._rows, labels].sum())
+                noise = 0.0 if query.noise is None else float(query.noise @ np.rint(solution.x))
+                return solution.stop, bound, policy, float(query.costs[self._rows, labels].sum()) + noise
             self._cut_off(labels)
 
     def _solve(self, query: Query) -> tuple[Solution, float]:
@@ -249,9 +259,10 @@ class MilpOracle(Oracle):
             least = costs.min(axis=1)
             costs, everyone = costs - least[:, None], float(least.sum())
         objective = self.encoding.objective(costs)
+        coefficients = objective.coefficients if query.noise is None else objective.coefficients + query.noise
         gap = max(self._gap, WHOLE_GAP if query.whole else REAL_GAP * query.tolerance)
         with nullcontext() if self.program.integral else waiting(f"a query to solver {self._solver}"):
-            solution = self._session.solve(objective.coefficients, gap=gap, time_limit=self._time_limit)
+            solution = self._session.solve(coefficients, gap=gap, time_limit=self._time_limit)
         return solution, objective.offset + everyone
 
     def _hold(self, sides: Sequence[SideConstraint]) -> None:
@@ -291,6 +302,12 @@ class MilpOracle(Oracle):
         self._session.close()
         self._hold(self._sides)
         return message
+
+
+class _LinearMilp(MilpOracle):
+    """The same in an encoding whose cost map is linear, so noise on a column means the same whatever the costs are."""
+
+    _linear = True
 
 
 def _lower(bound: float, query: Query) -> float:

@@ -15,21 +15,28 @@ LEAST_RANGE = 1e-4
 
 
 class Query:
-    """The costs (g, K) of a query; ``whole``: total costs are integers that solvers separate."""
+    """The costs (g, K) of a query, with noise (n_columns,) on columns that are 0 or 1, or None.
 
-    def __init__(self, costs: Floats) -> None:
-        self.costs, self.size = costs, float(np.abs(costs).sum())
-        self.whole = self.size <= LARGEST_WHOLE and bool((costs == np.rint(costs)).all())
+    ``whole``: total costs are integers that solvers separate.
+    """
+
+    def __init__(self, costs: Floats, noise: Floats | None = None) -> None:
+        self.costs, self.noise = costs, noise
+        parts = [costs] if noise is None else [costs, noise]
+        self.size = sum(float(np.abs(part).sum()) for part in parts)
+        self.whole = self.size <= LARGEST_WHOLE and all(bool((part == np.rint(part)).all()) for part in parts)
 
     @cached_property
     def lowest(self) -> float:
         """No total is below."""
-        return float(self.costs.min(axis=1).sum())
+        noise = 0.0 if self.noise is None else float(np.minimum(self.noise, 0.0).sum())
+        return float(self.costs.min(axis=1).sum()) + noise
 
     @cached_property
     def highest(self) -> float:
         """No total is above."""
-        return float(self.costs.max(axis=1).sum())
+        noise = 0.0 if self.noise is None else float(np.maximum(self.noise, 0.0).sum())
+        return float(self.costs.max(axis=1).sum()) + noise
 
     @cached_property
     def tolerance(self) -> float:

@@ -82,7 +82,7 @@ class SearchOracle(Oracle):
         if "columns" not in self.capabilities:
             self._opened_class.require("totals")
             self._check_unlimited()
-            raise InputError('a list of policies has no columns; use oracle kind "search", or put noise on contexts')
+            raise InputError("a list has no columns; use oracle kind 'search' or 'milp', or put noise on contexts")
         return TermTable(self._opened_class.terms(), self)
 
     def _noiseless_table(self) -> Table:

@@ -1,12 +1,14 @@
-"""Running totals that oracles keep: by context and action, or by leaf total."""
+"""Running totals that oracles keep: by context and action, by leaf total, or under the columns of a program."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from milpcb.protocols import Table, Terms, ValueOracle
+from milpcb.errors import InputError
+from milpcb.protocols import Encoding, Table, Terms, ValueOracle
 from milpcb.types import Answer, Floats, Ints, Stop
 
 
@@ -99,6 +101,69 @@ class TermTable(Table):
 
     def _noisy(self, noise: Floats | None) -> Floats:
         return self.totals if noise is None else self.totals + noise
+
+
+class ProgramTable(Table):
+    """The costs (g, K) of the distinct contexts, under noise on each column of the program that costs can reach.
+
+    The columns of trees are their leaves (path, action), so the same noise means the same here and in a TermTable; in
+    other classes a column is something else than a leaf total. A profile is K solves, a minimum one.
+
+    Parameters
+    ----------
+    oracle : of the contexts, which counts the queries
+    by : an oracle of kind "milp" that answers them
+    encoding : that of ``by``, with a linear cost map
+
+    """
+
+    def __init__(self, oracle: Any, by: Any, encoding: Encoding) -> None:
+        self._ask, self._group, self._encoding = partial(oracle.ask, by=by), oracle.group, encoding
+        self.totals = np.zeros((int(self._group.max()) + 1, oracle.n_actions))
+        self._offset = encoding.objective(self.totals).coefficients  # of columns where nothing costs anything
+        self._columns = self._reached() if encoding.noisy_columns is None else encoding.noisy_columns
+        if not encoding.program.integer[self._columns].all():
+            raise InputError(
+                f"costs reach columns of {type(encoding).__name__} that are not integers: put noise on contexts"
+            )
+        self.n_noisy = len(self._columns)
+
+    @cached_property
+    def n_moved(self) -> float:  # type: ignore[override]
+        """The largest 1-norm, over contexts and actions, of what a cost of 1 adds to the columns."""
+        return max(float(np.abs(self._added(cell)).sum()) for cell in np.ndindex(self.totals.shape))
+
+    def cell(self, row: int, action: int) -> tuple[int, int]:
+        return int(self._group[row]), action
+
+    def profile(self, row: int, noise: Floats | None = None) -> Floats:
+        return np.asarray(self._ask("profile", self.totals, int(self._group[row]), self._on_columns(noise)))
+
+    def minimise(self, noise: Floats | None = None) -> Answer:
+        start = perf_counter()
+        lower, upper, policy, stop = self._ask("answer", self.totals, self._on_columns(noise))
+        return Answer(lower, upper, policy, stop, perf_counter() - start)
+
+    def action_weights(self, row: int, rate: float) -> Floats:
+        """Raise InputError: a solver only minimises."""
+        del row, rate
+        raise InputError("a program has no action weights: open the oracle with kind 'search' or 'enumeration'")
+
+    def _on_columns(self, noise: Floats | None) -> Floats:
+        full = np.zeros(self._encoding.program.n_columns)
+        if noise is not None:
+            full[self._columns] = noise
+        return full
+
+    def _added(self, cell: tuple[int, ...]) -> Floats:
+        costs = np.zeros(self.totals.shape)
+        costs[cell] = 1.0
+        return (self._encoding.objective(costs).coefficients - self._offset)[self._columns]
+
+    def _reached(self) -> Ints:
+        """Return the columns on which whole costs, drawn at random, do not cancel."""
+        drawn = np.random.default_rng(0).integers(1, 2**20, self.totals.shape).astype(float)
+        return np.flatnonzero(self._encoding.objective(drawn).coefficients != self._offset)
 
 
 def normalised(logs: Floats) -> Floats:

@@ -50,11 +50,13 @@ class Separator(Protocol):
 class Encoding(ABC):
     """A policy class on fixed contexts: the polytope ``program``, and the cost map from costs (g, K) into objectives.
 
-    A ``separator`` finds the rows that ``program`` leaves out because they are too many.
+    A ``separator`` finds the rows that ``program`` leaves out because they are too many. ``noisy_columns`` are those
+    that noise may lie on, in its order, where they are not just those that costs reach.
     """
 
     program: Program
     separator: Separator | None = None
+    noisy_columns: Ints | None = None
 
     @abstractmethod
     def objective(self, costs: Floats) -> Objective:

@@ -49,6 +49,8 @@ class TreeEncoding(Encoding):
         b = ProgramBuilder()
         n_leaf_actions = trees.n_actions if constrained or depth == 0 else 0
         self._nodes, self._stops, self._leaves = _polytope(b, len(literals), depth, n_leaf_actions, stops=bool(limits))
+        if self._leaves is not None and not self._stops:
+            self.noisy_columns = self._leaves.ravel()  # also where no context follows the path, as in TreeTerms
         if limits and depth:
             feature = np.array([feature for feature, *_ in literals.tests])
             counts_of = partial(path_totals, self._truth, trees.counts)

@@ -51,7 +51,7 @@ def test_a_table_of_a_closed_oracle_answers_nothing(constrained: bool) -> None:
     """Queries of a table go to the oracle that made it."""
     rules = [LabelConstraint(np.tile([0.0, 1.0], (3, 1)), 2.0)] if constrained else []
     oracle = open_oracle(DecisionTrees(2, 1), CONTEXTS, constraints=rules)
-    table = oracle.table(None)
+    table = oracle.table("columns" if constrained else None)
     assert table.minimise().value == 0.0
     oracle.close()
     with pytest.raises(InputError, match="this oracle was closed"):

@@ -17,6 +17,8 @@ from policies import (
     BoxRules,
     DecisionTrees,
     FiniteClass,
+    Halfspaces,
+    LinearRules,
     MonotoneRules,
     RuleLists,
     ThresholdRules,
@@ -26,6 +28,7 @@ CONTEXTS = np.random.default_rng(0).normal(size=(12, 2)).round(1)[[*range(12), 3
 CUTS = ((-0.5, 0.5), (0.0, 1.0))
 LISTED = np.array([[0.0], [1.0], [0.0], [2.0]])
 KEPT = [DecisionTrees(3), DecisionTrees(3, depth=1), ThresholdRules(3, 2), RuleLists(3, 2), BoxRules(3, 2)]
+SOLVED = [*KEPT[1:], DecisionTrees(2, max_leaves=3), MonotoneRules(3), LinearRules(max_weight=2), Halfspaces()]
 
 
 def played(tables: list[Table], n_actions: int, rounds: int = 12, seed: int = 1) -> Floats:
@@ -79,7 +82,56 @@ def test_costs_by_context_make_room_for_contexts_that_arrive() -> None:
         growing.contexts[0] = 0.0
 
 
-@pytest.mark.parametrize("kind", ["search", "audited"])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_noise_on_leaves_means_the_same_to_search_and_solver(depth: int) -> None:
+    """Whole costs and whole noise: the profiles of the kept totals and of the program are equal."""
+    trees = DecisionTrees(3, depth=depth)
+    kept, solved = (open_oracle(trees, CONTEXTS, kind=kind).table("columns") for kind in ("search", "milp"))
+    assert (kept.n_noisy, kept.n_moved) == (solved.n_noisy, solved.n_moved)
+    assert [open_oracle(rules, CONTEXTS).table("columns").n_moved for rules in (MonotoneRules(3), Halfspaces())] == [
+        2,
+        1,
+    ]
+    played([kept, solved], 3)
+    rng = np.random.default_rng(2)
+    for row in range(3):
+        noise = rng.integers(-9, 10, kept.n_noisy).astype(float)
+        assert kept.profile(row, noise).tolist() == solved.profile(row, noise).tolist()
+        assert kept.minimise(noise).value == solved.minimise(noise).value
+        noise = rng.laplace(size=kept.n_noisy)
+        assert kept.profile(row, noise) == pytest.approx(solved.profile(row, noise), abs=1e-6)
+
+
+@pytest.mark.parametrize("policies", SOLVED, ids=repr)
+def test_a_program_minimises_with_noise(policies: PolicyClass) -> None:
+    """The minimum is the least entry of every profile, and its policy plays it; without noise all is as ever."""
+    oracle = open_oracle(policies, CONTEXTS)
+    table = oracle.table("columns")
+    costs = played([table], policies.n_actions)
+    noise = np.random.default_rng(3).integers(-4, 5, table.n_noisy).astype(float)
+    answer = table.minimise(noise)
+    for row in (0, 9):
+        profile = table.profile(row, noise)
+        assert profile.min() == profile[answer.policy.predict(CONTEXTS)[row]] == answer.value
+    assert table.profile(2).tolist() == oracle.profile(costs, 2).tolist()
+    with pytest.raises(InputError, match="no action weights"):
+        table.action_weights(0, 0.1)
+
+
+def test_noise_is_linear_in_the_program() -> None:
+    """Noise that costs could have made is answered as those costs are."""
+    for policies in (ThresholdRules(3, 2), BoxRules(3), MonotoneRules(3)):  # costs reach all of their columns
+        oracle = open_oracle(policies, CONTEXTS)
+        table, encoding = oracle.table("columns"), policies.on(CONTEXTS).program(constrained=True)
+        oracle_costs = np.random.default_rng(4).integers(-5, 6, (len(CONTEXTS), policies.n_actions)).astype(float)
+        grouped = np.zeros((int(policies.on(CONTEXTS).group.max()) + 1, policies.n_actions))
+        np.add.at(grouped, policies.on(CONTEXTS).group, oracle_costs)
+        objective = encoding.objective(grouped)
+        profile = table.profile(1, objective.coefficients) + objective.offset
+        assert profile.tolist() == oracle.profile(oracle_costs, 1).tolist()
+
+
+@pytest.mark.parametrize("kind", ["search", "audited", "milp"])
 def test_a_table_goes_on_from_its_state(kind: str) -> None:
     """A restored table gives the same bytes, whatever is added after."""
     tables = [open_oracle(DecisionTrees(3), CONTEXTS, kind=kind).table("columns") for _ in range(2)]
@@ -94,9 +146,8 @@ def test_a_table_goes_on_from_its_state(kind: str) -> None:
 
 
 def test_lists_have_no_columns() -> None:
-    """A list, a solver, and a search without terms, say what to use."""
-    trees = DecisionTrees(2, depth=1)
-    for policies, kind in ((trees, "enumeration"), (trees, "milp"), (MonotoneRules(2), "search")):
+    """Kind "enumeration", and a search without terms, say what to use."""
+    for policies, kind in ((DecisionTrees(2, depth=1), "enumeration"), (MonotoneRules(2), "search")):
         oracle = open_oracle(policies, CONTEXTS, kind=kind)
         assert "columns" not in oracle.capabilities
         with pytest.raises(InputError, match="contexts"):
