@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InputError
-from milpcb.protocols import Encoding, Table, Terms, ValueOracle
+from milpcb.protocols import Encoding, SeveralTables, Table, Terms, ValueOracle
 from milpcb.types import Answer, Floats, Ints, Stop
 
 
@@ -98,6 +98,11 @@ class TermTable(Table):
         weights = normalised(self._recursion().log_weights(self.totals, self._place(row), rate))
         self._count(start)
         return weights
+
+    def several(self) -> SeveralTables:
+        """Return tables that one recursion is for, where the terms have one and no constraints come to hold."""
+        own = self._terms.several(self._place, self._count) if self._asked is None else None
+        return super().several() if own is None else own
 
     def _noisy(self, noise: Floats | None) -> Floats:
         return self.totals if noise is None else self.totals + noise

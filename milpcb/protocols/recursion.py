@@ -17,6 +17,7 @@ import numpy as np
 
 from milpcb.constraints import SideConstraint
 from milpcb.errors import InputError
+from milpcb.protocols.oracles import SeveralTables
 from milpcb.types import Floats, Ints, Policy, Stop
 
 
@@ -151,6 +152,14 @@ class Terms(Recursion[Ints]):
     @cached_property
     def _anywhere(self) -> Ints:
         return self.places(np.zeros((1, self.n_features)))[0]
+
+    def several(self, place: Callable[[int], Ints], count: Callable[[float], float]) -> SeveralTables | None:
+        """Return tables of totals that are weighed together, none as yet; None where no recursion is for several.
+
+        ``place`` returns the place of a row, and ``count`` counts a query, given its start.
+        """
+        del place, count
+        return None
 
 
 class RestrictedTerms(Terms):

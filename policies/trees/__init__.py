@@ -1,7 +1,7 @@
 """Decision trees of small depth.
 
 Read rule, limits, program; sets, totals, states, recursion, search; routes; root_cuts, every_cut; usage, constrained,
-terms; policy_class.
+several, terms; policy_class.
 """
 
 from policies.trees.policy_class import DecisionTrees

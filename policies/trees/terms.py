@@ -22,7 +22,7 @@ import numpy as np
 
 from milpcb.core.marks import first_of_each, key_tables, marks
 from milpcb.errors import SearchTooLargeError
-from milpcb.protocols import Listing, SideConstraint, Terms, Within
+from milpcb.protocols import Listing, SeveralTables, SideConstraint, Terms, Within
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
@@ -30,6 +30,7 @@ from policies.trees.constrained import ConstrainedTrees, PathLeaves
 from policies.trees.recursion import TreeStates
 from policies.trees.rule import DecisionTree, Leaf, Node, path_totals, split
 from policies.trees.sets import fits
+from policies.trees.several import SeveralTrees
 from policies.trees.states import Array
 from policies.trees.totals import ContextCosts, Products
 
@@ -71,6 +72,9 @@ class TreeTerms(Terms):
 
     def under(self, rows: Sequence[SideConstraint]) -> TreeTerms:
         return TreeTerms(self._tests, self.n_actions, self.depth, self._names, (*self._rows, *rows))
+
+    def several(self, place: Callable[[int], Ints], count: Callable[[float], float]) -> SeveralTables | None:
+        return None if self._rows else SeveralTrees(self, place, count)
 
     def near(self, contexts: Floats, asked: Within) -> Listing | None:
         if not fits(self.n_literals, self.depth, self.n_actions, self.n_actions - 1, None):

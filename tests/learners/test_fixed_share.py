@@ -8,14 +8,23 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from milpcb import open_oracle
 from milpcb.learners import FixedShare
 from milpcb.learners.fixed_share import Alarm
+from milpcb.protocols import SeveralTables
+from policies import DecisionTrees
+from policies.trees.several import SeveralTrees
 from tests.learners.rounds import each_round, listed
 from tests.theory.coins.paths import Alarmed, Hurried
 
 BITS = np.array([[row >> bit & 1 for bit in range(4)] for row in range(16)], dtype=float)
 LABELINGS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 CUTS = [[0.5]] * 4
+
+
+def of_trees(depth: int, n_actions: int = 3) -> Any:
+    """Return the search of trees on four bits."""
+    return open_oracle(DecisionTrees(n_actions, depth, thresholds=CUTS), BITS, kind="search")
 
 
 def play(learner: Any, rounds: int, seed: int = 0) -> None:
@@ -28,6 +37,47 @@ def play(learner: Any, rounds: int, seed: int = 0) -> None:
 
     for _ in each_round(learner, rounds, costs, seed):
         pass
+
+
+@pytest.mark.parametrize(("depth", "n_actions"), [(0, 3), (1, 2), (2, 3), (3, 2)])
+def test_trees_weigh_several_tables_as_they_weigh_each(depth: int, n_actions: int) -> None:
+    """The recursion over all tables answers as each table does, whatever its totals and the rate."""
+    oracle, rng = of_trees(depth, n_actions), np.random.default_rng(depth)
+    table = oracle.table("columns")
+    together, separate = table.several(), SeveralTables(table)
+    assert type(together) is SeveralTrees
+    for both in (together, separate):
+        both.begin(0)
+    for step in range(150):
+        if step % 20 == 10:
+            place = int(rng.integers(1 + len(together.state())))
+            for both in (together, separate):
+                both.begin(place)
+        row, action = int(rng.integers(16)), int(rng.integers(n_actions))
+        amount = float(rng.choice([0.0, 0.3, 2.0, 90.0, 2000.0]))
+        for both in (together, separate):
+            both.add(row, action, amount)
+        if step % 3 == 0:
+            rate = float(rng.choice([0.01, 0.3, 4.0])) if step % 5 == 0 else 0.3
+            found, expected = (both.action_weights(row, rate) for both in (together, separate))
+            assert found.shape == (len(together.state()), n_actions)
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert together.state() == separate.state()
+
+
+def test_tables_go_on_to_the_last_bit_after_any_history() -> None:
+    """Sums kept from call to call are a function of the totals, which go through JSON."""
+    oracle, rng = of_trees(2), np.random.default_rng(3)
+    kept = oracle.table("columns").several()
+    kept.begin(0)
+    kept.begin(1)
+    for _ in range(100):
+        row = int(rng.integers(16))
+        kept.add(row, int(rng.integers(3)), float(rng.exponential(20.0)))
+        weights = kept.action_weights(row, 0.7)
+        again = oracle.table("columns").several()
+        again.restore(json.loads(json.dumps(kept.state())))
+        assert (again.action_weights(row, 0.7) == weights).all()
 
 
 def test_starts_live_as_the_ruler_says_and_weights_stay_a_distribution() -> None:
