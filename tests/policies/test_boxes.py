@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from milpcb.errors import InputError
-from milpcb.testing.instances import instances
 from policies import boxes
 from policies.boxes import BoxList, BoxRule, BoxRules, Interval
 from policies.cuts import cut_points
 from policies.names import Names
+from tests.instances import instances
 
 INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("box_rules")}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)

@@ -1,6 +1,6 @@
 """Every registered policy class on declared instances: polytope, size, draws, JSON, leaves and drawings.
 
-The instances are those of milpcb/testing/instances.py, on which the battery checks the answers. What only one class has
+The instances are those of tests/instances.py, on which the battery checks the answers. What only one class has
 is in the test file of that class.
 """
 
@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from milpcb.plugins import registry
-from milpcb.testing.instances import instances
 from policies import from_json
 from policies.rule import Rule
+from tests.instances import instances
 from tests.lp import lp_text
 
 CLASSES = {name: instances(name) for name in registry.names("policies")}

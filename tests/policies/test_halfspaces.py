@@ -13,11 +13,11 @@ from milpcb import LabelConstraint, open_oracle
 from milpcb.errors import InputError
 from milpcb.solvers import lazy
 from milpcb.solvers.highs import HighsSession
-from milpcb.testing.instances import instances
 from milpcb.types import Floats
 from policies import Halfspaces, LinearRules
 from policies.halfspaces.separator import LabelSeparator, _widest, rule_of
 from policies.names import Names
+from tests.instances import instances
 
 REAL = Halfspaces()
 CUBE = np.array(list(product((0.0, 1.0), repeat=3)))

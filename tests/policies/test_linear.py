@@ -10,11 +10,11 @@ from hypothesis import given, settings
 
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
-from milpcb.testing.instances import instances
 from policies.linear import LinearRule, LinearRules
 from policies.linear import program as program_module
 from policies.linear.program import LinearEncoding
 from policies.linear.rule import points_of
+from tests.instances import instances
 from tests.lp import lp_text
 
 from .rules import SCORE

@@ -9,7 +9,7 @@ import pytest
 from milpcb.oracles import open_oracle
 from milpcb.plugins import registry
 from milpcb.protocols import open_class
-from milpcb.testing.instances import instances
+from tests.instances import instances
 
 FIRST = {name: instances(name)[0] for name in registry.names("policies")}
 

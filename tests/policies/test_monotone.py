@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 from milpcb.oracles import open_oracle
-from milpcb.testing.instances import instances
 from policies.exports.decisions import in_words
 from policies.monotone import MonotoneRules
 from policies.monotone.rule import Axis, Order, axes_of
 from policies.names import Names
+from tests.instances import instances
 from tests.lp import lp_text
 
 from .rules import MONOTONE, ORDERED

@@ -9,9 +9,9 @@ import pytest
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
-from milpcb.testing.instances import instances
 from policies.literals import LARGEST, Literals
 from policies.rule_lists import Clause, RuleList, RuleLists, shortest
+from tests.instances import instances
 
 from .rules import LIST, NAMES
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from milpcb.oracles import open_oracle
-from milpcb.testing.instances import instances
 from policies.cuts import cut_points
 from policies.names import Names
 from policies.thresholds import ThresholdRule, ThresholdRules
+from tests.instances import instances
 
 INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("threshold_rules")}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)

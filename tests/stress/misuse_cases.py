@@ -13,8 +13,8 @@ from milpcb.contexts import Empirical, Sampler
 from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
 from milpcb.solvers import load_solver
-from milpcb.testing.instances import instances
 from policies import DecisionTrees, FiniteClass
+from tests.instances import instances
 from tests.stress.misuse_offline import OFFLINE
 from tests.stress.misuse_values import (
     CHOICE,

@@ -12,8 +12,9 @@ from milpcb.environments.replay import Replay
 from milpcb.learners import BistroPlus, Conservative, ContextualFTPL, Doubling, Exp4, Guarded
 from milpcb.plugins import registry
 from milpcb.solvers import describe_all, load_solver
-from milpcb.testing.instances import BUILTIN, Instance, instances
+from milpcb.testing.instances import Instance, instances
 from policies import FiniteClass
+from tests import instances as small
 from tests.refused import refused
 
 # These solvers come with the package: where one of them cannot run, that is a failure and no skip.
@@ -38,11 +39,9 @@ LEARNER_UNMET = {
 }
 
 
-def policy_checks():
-    """One parameter for each check of each registered policy class."""
-    for name in registry.names("policies"):
-        for check in testing.battery("policies", name):
-            yield pytest.param(name, check, id=f"{name}, {check}")
+def policy_checks(name):
+    """Every check of a registered policy class."""
+    return [check for instance in small.instances(name) for check in testing.battery("policies", instance)]
 
 
 def solver_checks():
@@ -112,7 +111,14 @@ def run(name, check):
     assert not unmet(name, check), "it is followed now: take it off the table"
 
 
-@pytest.mark.parametrize(("name", "check"), list(policy_checks()))
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        pytest.param(name, check, id=f"{name}, {check}")
+        for name in registry.names("policies")
+        for check in policy_checks(name)
+    ],
+)
 def test_policy_class(name, check):
     """A registered policy class follows the law on its small instances, but for those of a table."""
     run(name, check)
@@ -121,7 +127,7 @@ def test_policy_class(name, check):
 @pytest.mark.parametrize("name", UNMET)
 def test_every_exception_is_of_a_check(name):
     """Nothing in the table names a check that there is not."""
-    checks = testing.battery("policies", name)
+    checks = policy_checks(name)
     assert UNMET[name] <= {check.id for check in checks} | {law(check) for check in checks}
 
 
@@ -180,7 +186,6 @@ def test_made_objects_are_entries_too():
 
 def test_a_class_that_cannot_be_made_by_itself_needs_instances(monkeypatch):
     """A class with further required arguments and no small() is an error that says what to add."""
-    monkeypatch.delitem(BUILTIN, "finite_class")
     refused(lambda: instances("finite_class"), "class method small()")
     pair = FiniteClass([[0, 1], [1, 0]], 2)
     monkeypatch.setattr(FiniteClass, "small", lambda: {"pair": (pair, np.eye(2))}, raising=False)
