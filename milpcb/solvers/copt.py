@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from milpcb.program import Program
 from milpcb.solvers.guards import COPT_READS, silenced
-from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows
+from milpcb.solvers.native import NativeSolver, OneSidedRows
 from milpcb.types import Floats, Stop
 
 # https://guide.coap.online/copt/en-doc/constant.html (solution status); a status not listed is UNKNOWN. A reached gap
@@ -28,27 +28,25 @@ _DUAL_SIMPLEX = 1
 _LP = {"LpMethod": _DUAL_SIMPLEX, "Presolve": 0}
 
 
-class CoptSession(NativeSession):
-    """One model inside COPT."""
+class Copt(NativeSolver):
+    """The COPT solver, kept open between queries."""
 
-    name, status, unclear = "copt", STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
-    reads = COPT_READS
+    name, package, extra, reads = "copt", "coptpy", "copt", COPT_READS
+    status, unclear = STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
 
-    def __init__(self, program: Program, *, mip: bool) -> None:
-        super().__init__(program, mip=mip)
+    def _build(self, program: Program) -> None:
         import coptpy
 
         self._info = coptpy.COPT.Info
-        with self._one_line():
-            self._environment = _environment(coptpy)
-            self._model = self._environment.createModel("milpcb")
-            for name, value in (_COMMON | (_MIP if mip else _LP)).items():
-                self._model.setParam(name, value)
-            kinds = np.where(program.integer & mip, "I", "C").tolist()
-            columns = program.column_lower, program.column_upper, kinds
-            rows = sp.csc_array(program.matrix), program.row_lower, program.row_upper
-            self._model.loadMatrix(np.zeros(program.n_columns), *rows, *columns)
-            self._x = self._model.getVars()
+        self._environment = _environment(coptpy)
+        self._model = self._environment.createModel("milpcb")
+        for name, value in (_COMMON | (_MIP if self.mip else _LP)).items():
+            self._model.setParam(name, value)
+        kinds = np.where(program.integer & self.mip, "I", "C").tolist()
+        columns = program.column_lower, program.column_upper, kinds
+        rows = sp.csc_array(program.matrix), program.row_lower, program.row_upper
+        self._model.loadMatrix(np.zeros(program.n_columns), *rows, *columns)
+        self._x = self._model.getVars()
 
     def close(self) -> None:
         """Free the model."""
@@ -70,7 +68,7 @@ class CoptSession(NativeSession):
         return int(self._model.status)
 
     def _point(self) -> Floats | None:
-        found = self._model.hasmipsol if self._mip else self._model.haslpsol
+        found = self._model.hasmipsol if self.mip else self._model.haslpsol
         return np.array(self._model.getValues()) if found else None
 
     def _bound(self) -> float:
@@ -81,12 +79,6 @@ class CoptSession(NativeSession):
             chosen = np.flatnonzero(np.array(rows.senses) == sense)
             matrix = sp.csr_matrix(rows.matrix[chosen])  # coptpy asks a sparse array for its length, which has none
             self._model.addMConstr(matrix, self._x, sense, rows.sides[chosen])
-
-
-class Copt(NativeSolver):
-    """The COPT solver, kept open between queries."""
-
-    package, extra, session = "coptpy", "copt", CoptSession
 
 
 def _environment(coptpy: Any) -> Any:

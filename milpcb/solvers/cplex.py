@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.program import Program
-from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows, finite, one_sided
+from milpcb.solvers.native import NativeSolver, OneSidedRows, finite, one_sided
 from milpcb.types import Floats, Stop
 
 # https://www.ibm.com/docs/en/icos/22.2.0?topic=micclcarm-solution-status-codes-by-number-in-cplex-callable-library-c-api
@@ -33,25 +33,24 @@ _INFEASIBLE_OR_UNBOUNDED = frozenset({4, 119})
 _PRIMAL_SIMPLEX = 1
 
 
-class CplexSession(NativeSession):
-    """One model inside CPLEX."""
+class Cplex(NativeSolver):
+    """The CPLEX solver, kept open between queries."""
 
-    name, status, unclear = "cplex", STATUS, _INFEASIBLE_OR_UNBOUNDED
+    name, package, extra = "cplex", "cplex", "cplex"
+    status, unclear = STATUS, _INFEASIBLE_OR_UNBOUNDED
 
-    def __init__(self, program: Program, *, mip: bool) -> None:
+    def _build(self, program: Program) -> None:
         import cplex
 
-        super().__init__(program, mip=mip)
         self._columns = list(range(program.n_columns))
         self._pair = cplex.SparsePair
-        with self._one_line():
-            self._model = cplex.Cplex()
-            _silence(self._model)
-            _set_parameters(self._model.parameters, mip=mip)
-            kinds = "".join(np.where(program.integer, "I", "C")) if mip else ""  # any kinds make it a MIP
-            lower, upper = finite(program.column_lower), finite(program.column_upper)
-            self._model.variables.add(lb=lower.tolist(), ub=upper.tolist(), types=kinds)
-            self._add(one_sided(program.matrix, program.row_lower, program.row_upper))
+        self._model = cplex.Cplex()
+        _silence(self._model)
+        _set_parameters(self._model.parameters, mip=self.mip)
+        kinds = "".join(np.where(program.integer, "I", "C")) if self.mip else ""  # any kinds make it a MIP
+        lower, upper = finite(program.column_lower), finite(program.column_upper)
+        self._model.variables.add(lb=lower.tolist(), ub=upper.tolist(), types=kinds)
+        self._add(one_sided(program.matrix, program.row_lower, program.row_upper))
 
     def close(self) -> None:
         """Free the model."""
@@ -85,12 +84,6 @@ class CplexSession(NativeSession):
         spans = zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
         pairs = [self._pair(matrix.indices[i:j].tolist(), matrix.data[i:j].tolist()) for i, j in spans]
         self._model.linear_constraints.add(lin_expr=pairs, senses=rows.senses, rhs=rows.sides.tolist())
-
-
-class Cplex(NativeSolver):
-    """The CPLEX solver, kept open between queries."""
-
-    package, extra, session = "cplex", "cplex", CplexSession
 
 
 def _silence(model: Any) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 
 from milpcb.program import Program
 from milpcb.solvers.guards import GUROBI_READS
-from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows, finite, one_sided
+from milpcb.solvers.native import NativeSolver, OneSidedRows, finite, one_sided
 from milpcb.types import Floats, Stop
 
 # https://docs.gurobi.com/projects/optimizer/en/current/reference/numericcodes/statuscodes.html ; a status not listed is
@@ -25,23 +25,21 @@ _MIP = {"IntFeasTol": 1e-9}
 _LP = {"Method": 0, "Presolve": 0}
 
 
-class GurobiSession(NativeSession):
-    """One model inside Gurobi."""
+class Gurobi(NativeSolver):
+    """The Gurobi solver, kept open between queries."""
 
-    name, status, unclear = "gurobi", STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
-    reads = GUROBI_READS
+    name, package, extra, reads = "gurobi", "gurobipy", "gurobi", GUROBI_READS
+    status, unclear = STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
 
-    def __init__(self, program: Program, *, mip: bool) -> None:
-        super().__init__(program, mip=mip)
+    def _build(self, program: Program) -> None:
         import gurobipy
 
-        with self._one_line():
-            self._environment = gurobipy.Env(params=_COMMON | (_MIP if mip else _LP))
-            self._model = gurobipy.Model(env=self._environment)
-            kinds = np.where(program.integer & mip, "I", "C")
-            lower, upper = finite(program.column_lower), finite(program.column_upper)
-            self._x = self._model.addMVar(program.n_columns, lb=lower, ub=upper, vtype=kinds)
-            self._add(one_sided(program.matrix, program.row_lower, program.row_upper))
+        self._environment = gurobipy.Env(params=_COMMON | (_MIP if self.mip else _LP))
+        self._model = gurobipy.Model(env=self._environment)
+        kinds = np.where(program.integer & self.mip, "I", "C")
+        lower, upper = finite(program.column_lower), finite(program.column_upper)
+        self._x = self._model.addMVar(program.n_columns, lb=lower, ub=upper, vtype=kinds)
+        self._add(one_sided(program.matrix, program.row_lower, program.row_upper))
 
     def close(self) -> None:
         """Free the model, and what the licence counts."""
@@ -71,9 +69,3 @@ class GurobiSession(NativeSession):
         senses = np.array([{"L": "<", "G": ">", "E": "="}[sense] for sense in rows.senses])
         if len(senses):
             self._model.addMConstr(rows.matrix, self._x, senses, rows.sides)
-
-
-class Gurobi(NativeSolver):
-    """The Gurobi solver, kept open between queries."""
-
-    package, extra, session = "gurobipy", "gurobi", GurobiSession

@@ -3,53 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from copy import copy
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from milpcb.errors import InputError, SolverMissingError
 from milpcb.program import Program
-from milpcb.protocols import Session, SolverInfo
+from milpcb.protocols import SolverInfo
 from milpcb.solvers.guards import check_folder, one_line
 from milpcb.types import Floats, Solution, Stop
 
 INFINITE = 1e20  # what the vendors call no bound, and no time limit
-
-
-class NativeSolver:
-    """A solver that is a ``package``, which the ``extra`` of milpcb, if there is one, installs."""
-
-    package: ClassVar[str]
-    can: ClassVar[str] = "LP, MIP, hot start"
-    extra: ClassVar[str] = ""
-    session: ClassVar[type[NativeSession]]
-
-    def __init__(self, argument: str = "") -> None:
-        name = self.session.name
-        if argument:
-            raise InputError(f"solver '{name}' takes no argument, got '{name}:{argument}'; write solver = \"{name}\"")
-        if find_spec(self.package) is None:
-            raise SolverMissingError(
-                f"solver '{name}' needs {self.package}: pip install '.[{name}]' in the clone, or use highs"
-            )
-
-    def open(self, program: Program, *, relax: bool = False) -> Session:
-        """Build the model once."""
-        return self.session(program, mip=bool(program.integer.any()) and not relax)
-
-    @classmethod
-    def describe(cls) -> list[SolverInfo]:
-        """Return one line; ``missing`` names the package where it is not installed."""
-        try:
-            found, missing = version(cls.package), ""
-        except PackageNotFoundError:
-            found, missing = "-", f"needs {cls.package}"
-        return [SolverInfo(cls.session.name, found, cls.can, missing, cls.extra)]
 
 
 class OneSidedRows(NamedTuple):
@@ -64,48 +33,88 @@ class OneSidedRows(NamedTuple):
         senses = np.array(self.senses, dtype="U1")
         return np.where(senses == "L", -np.inf, self.sides), np.where(senses == "G", np.inf, self.sides)
 
+    def each(self) -> Iterator[tuple[list[tuple[int, float]], str, float]]:
+        """Yield columns with their coefficients, the sense and the side of each row."""
+        start, columns, values = self.matrix.indptr, self.matrix.indices.tolist(), self.matrix.data.tolist()
+        for r, (sense, side) in enumerate(zip(self.senses, self.sides.tolist(), strict=True)):
+            span = slice(start[r], start[r + 1])
+            yield list(zip(columns[span], values[span], strict=True)), sense, side
 
-class NativeSession(ABC):
-    """One model in a solver's library; the basis (LP) or the incumbent (MIP) of a query starts the next one.
 
+class NativeSolver(ABC):
+    """A solver that is a ``package``, which the ``extra`` of milpcb, if there is one, installs.
+
+    ``open`` returns a copy that holds a model; the basis (LP) or the incumbent (MIP) of a query starts the next one.
     ``status`` maps the solver's codes; ``unclear`` are those that mean "infeasible or unbounded". ``reads`` are files
-    of settings in the current folder. ``feasible``: an LP that stops before its end returns a feasible point or none.
+    of settings in the current folder. ``feasible``: an LP that stops before its end returns a feasible point or none;
+    ``vertices``: an LP ends at a vertex.
     """
 
     name: str
+    package: ClassVar[str]
+    can: ClassVar[str] = "LP, MIP, hot start"
+    extra: ClassVar[str] = ""
     status: ClassVar[Mapping[Any, Stop]]
-    unclear: ClassVar[frozenset[Any]]
+    unclear: ClassVar[frozenset[Any]] = frozenset()
     reads: tuple[str, ...] = ()
     feasible: ClassVar[bool] = False
+    vertices: ClassVar[bool] = True
+    _model: Any
+    mip: bool
+    n_columns: int
+    _incumbent: Floats | None = None
 
-    def __init__(self, program: Program, *, mip: bool) -> None:
+    def __init__(self, argument: str = "") -> None:
+        name = self.name
+        if argument:
+            raise InputError(f"solver '{name}' takes no argument, got '{name}:{argument}'; write solver = \"{name}\"")
+        if find_spec(self.package) is None:
+            raise SolverMissingError(
+                f"solver '{name}' needs {self.package}: pip install '.[{name}]' in the clone, or use highs"
+            )
+
+    @classmethod
+    def describe(cls) -> list[SolverInfo]:
+        """Return one line; ``missing`` names the package where it is not installed."""
+        try:
+            found, missing = version(cls.package), ""
+        except PackageNotFoundError:
+            found, missing = "-", f"needs {cls.package}"
+        return [SolverInfo(cls.name, found, cls.can, missing, cls.extra)]
+
+    def open(self, program: Program, *, relax: bool = False) -> Self:
+        """Build the model once; integer columns make a solver that may end an LP inside a face end at a vertex."""
         check_folder(self.name, self.reads)
-        self._n_columns = program.n_columns
-        self._mip = mip
-        self._incumbent: Floats | None = None
+        session = copy(self)
+        session.n_columns = program.n_columns
+        session.mip = bool(program.integer.any()) and not (relax and (self.vertices or not program.integral))
+        with one_line(self.name):
+            session._build(program)  # noqa: SLF001 - of this class
+        return session
 
     def solve(self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None) -> Solution:
         """Change the costs, and go on from where the last query ended."""
-        with self._one_line():
+        with one_line(self.name):
             self._limit(gap, INFINITE if time_limit is None else time_limit)
             self._change_costs(objective)
-            if self._mip and self._incumbent is not None:
+            if self.mip and self._incumbent is not None:
                 self._start(self._incumbent)
             return self._solution(objective, self._run_and_see())
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
         """Add rows to the model; the basis stays, and an incumbent, which solvers drop where it breaks a row."""
-        with self._one_line():
+        with one_line(self.name):
             self._add(one_sided(matrix, lower, upper))
 
-    def _one_line(self) -> AbstractContextManager[None]:
-        return one_line(self.name)
+    def close(self) -> None:
+        """Free the model; closing twice is harmless."""
+        self._model = None
 
     def _run_and_see(self) -> Stop:
         """Run; where a code means "infeasible or unbounded", run without costs: what is feasible was unbounded."""
         code = self._run()
         if code in self.unclear:
-            self._change_costs(np.zeros(self._n_columns))
+            self._change_costs(np.zeros(self.n_columns))
             stop = self.status.get(self._run(), Stop.UNKNOWN)
             return Stop.UNBOUNDED if stop is Stop.OPTIMAL else stop
         stop = self.status.get(code, Stop.UNKNOWN)
@@ -117,14 +126,18 @@ class NativeSession(ABC):
         if stop not in {Stop.OPTIMAL, Stop.TIME_LIMIT}:
             return Solution(stop, np.inf, -np.inf)
         proved = stop is Stop.OPTIMAL
-        x = self._point() if self._mip or proved or self.feasible else None
+        x = self._point() if self.mip or proved or self.feasible else None
         value = np.inf if x is None else float(objective @ x)
-        if not self._mip:
+        if not self.mip:
             return Solution(stop, value, value if proved and x is not None else -np.inf, x)
         self._incumbent, bound = self._incumbent if x is None else x, self._bound()
         return Solution(stop, value, bound if abs(bound) < INFINITE else -np.inf, x)
 
     # ----------------------------------------------------------------- what a solver does
+
+    @abstractmethod
+    def _build(self, program: Program) -> None:
+        """Build the model, with integer columns where ``mip`` is true."""
 
     @abstractmethod
     def _limit(self, gap: float, seconds: float) -> None:
@@ -134,9 +147,9 @@ class NativeSession(ABC):
     def _change_costs(self, objective: Floats) -> None:
         """Set the objective (n_columns,)."""
 
-    @abstractmethod
     def _start(self, x: Floats) -> None:
-        """Take a point (n_columns,) as the incumbent to begin with."""
+        """Take a point (n_columns,) as the incumbent to begin with, if the solver can."""
+        del x
 
     @abstractmethod
     def _run(self) -> Any:
@@ -153,10 +166,6 @@ class NativeSession(ABC):
     @abstractmethod
     def _add(self, rows: OneSidedRows) -> None:
         """Add rows."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Free the model; closing twice is harmless."""
 
 
 def one_sided(matrix: Any, lower: Floats, upper: Floats) -> OneSidedRows:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from milpcb.program import Program
-from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows, one_sided
+from milpcb.solvers.native import NativeSolver, OneSidedRows, one_sided
 from milpcb.types import Floats, Stop
 
 # https://scipopt.org/doc/html/type__stat_8h.php (SCIP_Status), spelt as PySCIPOpt's Model.getStatus spells them; a
@@ -25,29 +25,29 @@ _COMMON = {
 }
 
 
-class ScipSession(NativeSession):
-    """One model inside SCIP, which solves linear programs as it solves others: a query starts at the last solution."""
+class Scip(NativeSolver):
+    """SCIP, kept open; it solves linear programs as it solves others, so a query starts at the last solution."""
 
-    name, status, unclear = "scip", STATUS, frozenset({"inforunbd"})
+    name, package, extra, vertices = "scip", "pyscipopt", "scip", False
+    status, unclear = STATUS, frozenset({"inforunbd"})
 
-    def __init__(self, program: Program, *, mip: bool) -> None:
-        super().__init__(program, mip=True)
+    def _build(self, program: Program) -> None:
         from pyscipopt import Model
 
-        with self._one_line():
-            self._model = Model("milpcb")
-            self._model.hideOutput()
-            self._model.setParams(_COMMON)
-            kinds = np.where(program.integer & mip, "I", "C").tolist()
-            bounds = zip(program.column_lower.tolist(), program.column_upper.tolist(), strict=True)
-            self._x = [self._model.addVar(f"x{j}", kinds[j], *map(_finite, both)) for j, both in enumerate(bounds)]
-            self._add(one_sided(program.matrix, program.row_lower, program.row_upper))
+        self._model = Model("milpcb")
+        self._model.hideOutput()
+        self._model.setParams(_COMMON)
+        kinds = np.where(program.integer & self.mip, "I", "C").tolist()
+        bounds = zip(program.column_lower.tolist(), program.column_upper.tolist(), strict=True)
+        self._x = [self._model.addVar(f"x{j}", kinds[j], *map(_finite, both)) for j, both in enumerate(bounds)]
+        self._add(one_sided(program.matrix, program.row_lower, program.row_upper))
+        self.mip = True
 
     def close(self) -> None:
         """Free the model."""
         if self._model is not None:
             self._model.freeProb()
-            self._model = None
+        super().close()
 
     def _limit(self, gap: float, seconds: float) -> None:
         self._model.freeTransform()
@@ -85,21 +85,9 @@ class ScipSession(NativeSession):
         from pyscipopt import ExprCons, quicksum
 
         self._model.freeTransform()
-        for r, (sense, side) in enumerate(zip(rows.senses, rows.sides.tolist(), strict=True)):
-            span = slice(rows.matrix.indptr[r], rows.matrix.indptr[r + 1])
-            pairs = zip(rows.matrix.indices[span], rows.matrix.data[span], strict=True)
-            row = quicksum(float(value) * self._x[j] for j, value in pairs)
+        for terms, sense, side in rows.each():
+            row = quicksum(value * self._x[j] for j, value in terms)
             self._model.addCons(ExprCons(row, None if sense == "L" else side, None if sense == "G" else side))
-
-
-class Scip(NativeSolver):
-    """The SCIP solver, kept open between queries."""
-
-    package, extra, session = "pyscipopt", "scip", ScipSession
-
-    def open(self, program: Program, *, relax: bool = False) -> ScipSession:
-        """Build the model once; SCIP may end an LP inside a face, unless columns are integers."""
-        return ScipSession(program, mip=not relax or program.integral)
 
 
 def _finite(bound: float) -> float | None:

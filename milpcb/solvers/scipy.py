@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.program import Program
-from milpcb.solvers.native import INFINITE, NativeSession, NativeSolver, OneSidedRows
+from milpcb.solvers.native import INFINITE, NativeSolver, OneSidedRows
 from milpcb.types import Floats, Stop
 
 # https://docs.scipy.org/doc/scipy/reference/generated/scipy.optimize.milp.html (status of the result); a status not
@@ -18,37 +18,28 @@ STATUS = {
 }
 
 
-class ScipySession(NativeSession):
-    """One program; every query starts from nothing, and has no gap. LPs end at a vertex."""
+class Scipy(NativeSolver):
+    """``scipy.optimize.milp``, which comes with milpcb; every query starts from nothing, and has no gap."""
 
-    name, status, unclear, feasible = "scipy", STATUS, frozenset({4}), True
+    name, package, can = "scipy", "scipy", "LP, MIP, rebuilt"
+    status, unclear, feasible = STATUS, frozenset({4}), True
 
-    def __init__(self, program: Program, *, mip: bool) -> None:
-        super().__init__(program, mip=mip)
-        self._integrality = program.integer.astype(int) if mip else None
-        self._program, self._objective = program, np.zeros(program.n_columns)
-        self._options: dict[str, Any] = {}
-        self._result: Any = None
-
-    def close(self) -> None:
-        """Nothing is kept outside Python."""
+    def _build(self, program: Program) -> None:
+        self._program, self._integrality = program, program.integer.astype(int) if self.mip else None
 
     def _limit(self, gap: float, seconds: float) -> None:
         del gap
-        self._options = {"mip_rel_gap": 0.0, "time_limit": None if seconds == INFINITE else seconds}
+        self._options: dict[str, Any] = {"mip_rel_gap": 0.0, "time_limit": None if seconds == INFINITE else seconds}
 
     def _change_costs(self, objective: Floats) -> None:
         self._objective = objective
-
-    def _start(self, x: Floats) -> None:
-        """Begin at no point."""
 
     def _run(self) -> int:
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         program = self._program
         rows = LinearConstraint(program.matrix, program.row_lower, program.row_upper) if program.n_rows else ()
-        self._result = milp(
+        self._result: Any = milp(
             self._objective,
             integrality=self._integrality,
             bounds=Bounds(program.column_lower, program.column_upper),
@@ -65,9 +56,3 @@ class ScipySession(NativeSession):
 
     def _add(self, rows: OneSidedRows) -> None:
         self._program = self._program.with_rows(rows.matrix, *rows.bounds())
-
-
-class Scipy(NativeSolver):
-    """``scipy.optimize.milp``, which comes with milpcb."""
-
-    package, can, session = "scipy", "LP, MIP, rebuilt", ScipySession

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from milpcb.program import Program
 from milpcb.solvers.guards import XPRESS_READS, same_arithmetic
-from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows, finite, one_sided
+from milpcb.solvers.native import NativeSolver, OneSidedRows, finite, one_sided
 from milpcb.types import Floats, Stop
 
 # (SolveStatus, SolStatus, StopType) as numbers, the last 0 where the solve is complete:
@@ -37,31 +37,22 @@ _PRIMAL_SIMPLEX = 3
 _LP = {"defaultalg": _PRIMAL_SIMPLEX, "presolve": 0}
 
 
-class XpressSession(NativeSession):
-    """One model inside Xpress."""
+class Xpress(NativeSolver):
+    """The Xpress solver, kept open between queries."""
 
-    name, status, unclear = "xpress", STATUS, frozenset()
-    reads = XPRESS_READS
+    name, package, extra = "xpress", "xpress", "xpress"
+    status, reads = STATUS, XPRESS_READS
 
-    def __init__(self, program: Program, *, mip: bool) -> None:
-        super().__init__(program, mip=mip)
+    def _build(self, program: Program) -> None:
         self._columns = np.arange(program.n_columns)
-        with self._one_line():
-            self._model = _library().problem()
-            self._model.setControl(_COMMON | (_MIP if mip else _LP))
-            self._load(program)
-
-    def close(self) -> None:
-        """Free the model."""
-        self._model = None
-
-    def _load(self, program: Program) -> None:
+        self._model = _library().problem()
+        self._model.setControl(_COMMON | (_MIP if self.mip else _LP))
         rows = one_sided(program.matrix, program.row_lower, program.row_upper)
         matrix, lower, upper = sp.csc_array(rows.matrix), finite(program.column_lower), finite(program.column_upper)
-        whole = np.flatnonzero(program.integer & self._mip)
+        whole = np.flatnonzero(program.integer & self.mip)
         columns = (matrix.indptr, None, matrix.indices, matrix.data, lower, upper)
         arrays = ("", rows.senses, rows.sides, None, np.zeros(program.n_columns), *columns)
-        if self._mip:
+        if self.mip:
             self._model.loadMIP(*arrays, ["I"] * len(whole), whole)
         else:
             self._model.loadLP(*arrays)
@@ -94,12 +85,6 @@ class XpressSession(NativeSession):
     def _add(self, rows: OneSidedRows) -> None:
         matrix = rows.matrix
         self._model.addRows(rows.senses, rows.sides, None, matrix.indptr, matrix.indices, matrix.data)
-
-
-class Xpress(NativeSolver):
-    """The Xpress solver, kept open between queries."""
-
-    package, extra, session = "xpress", "xpress", XpressSession
 
 
 @cache

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from milpcb import LabelConstraint, open_oracle
 from milpcb.errors import InputError
 from milpcb.solvers import lazy
-from milpcb.solvers.highs import HighsSession
+from milpcb.solvers.highs import Highs
 from milpcb.types import Floats
 from policies import Halfspaces, LinearRules
 from policies.halfspaces.separator import LabelSeparator, _widest, rule_of
@@ -146,8 +146,8 @@ def test_a_labeling_of_the_class_breaks_no_row_and_any_other_does() -> None:
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> list[Floats]:
     """Return the list of all rows that any session of the solver is handed from now on."""
-    rows, add = list[Floats](), HighsSession.add_rows
-    monkeypatch.setattr(HighsSession, "add_rows", lambda *given: rows.extend(given[1]) or add(*given))
+    rows, add = list[Floats](), Highs.add_rows
+    monkeypatch.setattr(Highs, "add_rows", lambda *given: rows.extend(given[1]) or add(*given))
     return rows
 
 

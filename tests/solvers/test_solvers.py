@@ -265,7 +265,7 @@ def test_highs_is_asked_again_where_its_bound_is_further_off_than_the_gap(monkey
     info = SimpleNamespace(objective_function_value=-12.0, mip_dual_bound=-14.0)
     short = [(mip_dual_bound, gap) for mip_dual_bound in (-14.0, -12.5) for gap in (0.9, 2.5)]
     with monkeypatch.context() as patch:
-        patch.setattr(session, "_highs", SimpleNamespace(getInfo=lambda: info))
+        patch.setattr(session, "_model", SimpleNamespace(getInfo=lambda: info))
         for info.mip_dual_bound, session._gap in short:
             assert session._falls_short() == ((info.mip_dual_bound, session._gap) == (-14.0, 0.9))
     starts: list[Floats] = []

@@ -14,7 +14,7 @@ from milpcb import testing
 from milpcb.environments.planted import Planted
 from milpcb.errors import InputError, OracleInexact
 from milpcb.protocols import Objective, PolicyClass, Stream
-from milpcb.solvers.highs import Highs, HighsSession
+from milpcb.solvers.highs import Highs
 from milpcb.testing.environments import HORIZON
 from milpcb.testing.instances import Instance
 from milpcb.types import Floats, Solution, Stop
@@ -87,7 +87,7 @@ def test_a_class_may_declare_that_it_has_no_search():
     assert "search: too hard" in skipped[0]
 
 
-class Spoilt(HighsSession):
+class Spoilt(Highs):
     """HiGHS whose every solution is spoilt."""
 
     mistake: Callable[[Solution], Solution]
@@ -97,7 +97,7 @@ class Spoilt(HighsSession):
         return type(self).mistake(super().solve(objective, **options))
 
 
-class Stuck(HighsSession):
+class Stuck(Highs):
     """HiGHS that ignores what the second query asks."""
 
     asked: Any = None
@@ -108,7 +108,7 @@ class Stuck(HighsSession):
         return super().solve(self.asked, **options)
 
 
-class AddsOnce(HighsSession):
+class AddsOnce(Highs):
     """HiGHS that takes one row, and no further ones."""
 
     taken = False
@@ -120,7 +120,7 @@ class AddsOnce(HighsSession):
             super().add_rows(matrix, lower, upper)
 
 
-class KeepsTheIncumbent(HighsSession):
+class KeepsTheIncumbent(Highs):
     """HiGHS that returns its last point where added rows leave none."""
 
     last: Solution | None = None
@@ -144,36 +144,29 @@ SPOILT: list[Callable[[Solution], Solution]] = [
 ]
 
 
-def mistaken(**methods: Any) -> type[HighsSession]:
+def mistaken(**methods: Any) -> type[Highs]:
     """Return HiGHS with other methods."""
-    return type("Mistaken", (HighsSession,), methods)
+    return type("Mistaken", (Highs,), methods)
 
 
-RELAXES = mistaken(__init__=lambda self, program, **_mip: HighsSession.__init__(self, program, mip=False))
+RELAXES = mistaken(open=lambda self, program, **_relax: Highs.open(self, program, relax=True))
 ADDS_NO_ROWS = mistaken(add_rows=lambda *_given: None)
 ADDS_UPPER_BOUNDS = mistaken(
-    add_rows=lambda self, rows, lower, upper: HighsSession.add_rows(self, rows, np.full(len(lower), -np.inf), upper)
+    add_rows=lambda self, rows, lower, upper: Highs.add_rows(self, rows, np.full(len(lower), -np.inf), upper)
 )
-# Sessions, and a word of the name of a check that fails.
-MISTAKEN: list[tuple[type[HighsSession], str]] = [
+# Solvers, and a word of the name of a check that fails.
+MISTAKEN: list[tuple[type[Highs], str]] = [
     *((type("Mistaken", (Spoilt,), {"mistake": staticmethod(mistake)}), "") for mistake in SPOILT),
     *((session, "") for session in (Stuck, RELAXES)),
     *((session, "rows|cut off") for session in (ADDS_NO_ROWS, ADDS_UPPER_BOUNDS, AddsOnce, KeepsTheIncumbent)),
 ]
 
 
-@pytest.mark.parametrize(("session", "word"), MISTAKEN)
-def test_a_wrong_solver_fails_its_battery(session: type[HighsSession], word: str) -> None:
+@pytest.mark.parametrize(("solver", "word"), MISTAKEN)
+def test_a_wrong_solver_fails_its_battery(solver: type[Highs], word: str) -> None:
     """Wrong bounds, values and points, and rows that are lost are caught by a named check."""
-
-    class Solver(Highs):
-        def open(self, program: Any, *, relax: bool = False) -> HighsSession:
-            opened = session(program, mip=bool(program.integer.any()) and not relax)
-            opened.program = program  # type: ignore[attr-defined]
-            return opened
-
     with pytest.raises(AssertionError) as caught:
-        testing.run_all("solver", Solver())
+        testing.run_all("solver", solver())
     assert re.search(f"solver, check '.*({word})", " ".join(caught.value.__notes__))
 
 
