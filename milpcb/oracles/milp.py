@@ -25,7 +25,7 @@ from milpcb.oracles.totals import ProgramTable
 from milpcb.program import Program
 from milpcb.protocols import Encoding, Objective, Opened, Policy, Table
 from milpcb.solvers import load_solver
-from milpcb.solvers.lazy import open_session
+from milpcb.solvers.lazy import LazySession
 from milpcb.types import Floats, Ints, Solution, Stop
 
 # Solvers let a row be broken by about 1e-6, and HiGHS 1.15's presolve loses solutions where numbers in a row differ by
@@ -272,7 +272,7 @@ class MilpOracle(Oracle):
 
     def _open(self, program: Program) -> None:
         self.program = program
-        self._session = open_session(self._engine, program, self.encoding.separator)
+        self._session = LazySession(self._engine, program, self.encoding.separator)
 
     def _cut_off(self, labels: Ints) -> None:
         """Add the row that not every context is labelled by ``labels`` (g,)."""

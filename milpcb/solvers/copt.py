@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from milpcb.program import Program
 from milpcb.solvers.guards import COPT_READS, silenced
-from milpcb.solvers.native import NativeSolver, OneSidedRows
+from milpcb.solvers.native import NativeSolver, one_sided
 from milpcb.types import Floats, Stop
 
 # https://guide.coap.online/copt/en-doc/constant.html (solution status); a status not listed is UNKNOWN. A reached gap
@@ -74,7 +74,8 @@ class Copt(NativeSolver):
     def _bound(self) -> float:
         return float(self._model.bestbnd)
 
-    def _add(self, rows: OneSidedRows) -> None:
+    def _add(self, matrix: Any, lower: Floats, upper: Floats) -> None:
+        rows = one_sided(matrix, lower, upper)
         for sense in set(rows.senses):
             chosen = np.flatnonzero(np.array(rows.senses) == sense)
             matrix = sp.csr_matrix(rows.matrix[chosen])  # coptpy asks a sparse array for its length, which has none

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.program import Program
-from milpcb.solvers.native import NativeSolver, OneSidedRows, finite, one_sided
+from milpcb.solvers.native import NativeSolver, finite, one_sided
 from milpcb.types import Floats, Stop
 
 # https://www.ibm.com/docs/en/icos/22.2.0?topic=micclcarm-solution-status-codes-by-number-in-cplex-callable-library-c-api
@@ -50,7 +50,7 @@ class Cplex(NativeSolver):
         kinds = "".join(np.where(program.integer, "I", "C")) if self.mip else ""  # any kinds make it a MIP
         lower, upper = finite(program.column_lower), finite(program.column_upper)
         self._model.variables.add(lb=lower.tolist(), ub=upper.tolist(), types=kinds)
-        self._add(one_sided(program.matrix, program.row_lower, program.row_upper))
+        self._add(program.matrix, program.row_lower, program.row_upper)
 
     def close(self) -> None:
         """Free the model."""
@@ -79,10 +79,10 @@ class Cplex(NativeSolver):
     def _bound(self) -> float:
         return float(self._model.solution.MIP.get_best_objective())
 
-    def _add(self, rows: OneSidedRows) -> None:
-        matrix = rows.matrix
-        spans = zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
-        pairs = [self._pair(matrix.indices[i:j].tolist(), matrix.data[i:j].tolist()) for i, j in spans]
+    def _add(self, matrix: Any, lower: Floats, upper: Floats) -> None:
+        rows = one_sided(matrix, lower, upper)
+        spans = zip(rows.matrix.indptr[:-1], rows.matrix.indptr[1:], strict=True)
+        pairs = [self._pair(rows.matrix.indices[i:j].tolist(), rows.matrix.data[i:j].tolist()) for i, j in spans]
         self._model.linear_constraints.add(lin_expr=pairs, senses=rows.senses, rhs=rows.sides.tolist())
 
 

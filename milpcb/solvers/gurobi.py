@@ -1,10 +1,12 @@
 """Gurobi through gurobipy: the model is built once, then only the objective coefficients of its columns change."""
 
+from typing import Any
+
 import numpy as np
 
 from milpcb.program import Program
 from milpcb.solvers.guards import GUROBI_READS
-from milpcb.solvers.native import NativeSolver, OneSidedRows, finite, one_sided
+from milpcb.solvers.native import NativeSolver, finite, one_sided
 from milpcb.types import Floats, Stop
 
 # https://docs.gurobi.com/projects/optimizer/en/current/reference/numericcodes/statuscodes.html ; a status not listed is
@@ -39,7 +41,7 @@ class Gurobi(NativeSolver):
         kinds = np.where(program.integer & self.mip, "I", "C")
         lower, upper = finite(program.column_lower), finite(program.column_upper)
         self._x = self._model.addMVar(program.n_columns, lb=lower, ub=upper, vtype=kinds)
-        self._add(one_sided(program.matrix, program.row_lower, program.row_upper))
+        self._add(program.matrix, program.row_lower, program.row_upper)
 
     def close(self) -> None:
         """Free the model, and what the licence counts."""
@@ -65,7 +67,8 @@ class Gurobi(NativeSolver):
     def _bound(self) -> float:
         return float(self._model.ObjBound)
 
-    def _add(self, rows: OneSidedRows) -> None:
+    def _add(self, matrix: Any, lower: Floats, upper: Floats) -> None:
+        rows = one_sided(matrix, lower, upper)
         senses = np.array([{"L": "<", "G": ">", "E": "="}[sense] for sense in rows.senses])
         if len(senses):
             self._model.addMConstr(rows.matrix, self._x, senses, rows.sides)

@@ -4,10 +4,11 @@ from typing import Any
 
 import highspy
 import numpy as np
+import scipy.sparse as sp
 
 from milpcb.errors import SolverFailedError
 from milpcb.program import Program
-from milpcb.solvers.native import INFINITE, NativeSolver, OneSidedRows
+from milpcb.solvers.native import INFINITE, NativeSolver
 from milpcb.types import Floats, Stop
 
 _S = highspy.HighsModelStatus
@@ -104,7 +105,6 @@ class Highs(NativeSolver):
     def _bound(self) -> float:
         return float(self._model.getInfo().mip_dual_bound)
 
-    def _add(self, rows: OneSidedRows) -> None:
-        matrix = rows.matrix
-        arrays = matrix.indptr[:-1], matrix.indices, matrix.data
-        self._model.addRows(len(rows.sides), *rows.bounds(), matrix.nnz, *arrays)
+    def _add(self, matrix: Any, lower: Floats, upper: Floats) -> None:
+        rows = sp.csr_array(matrix)
+        self._model.addRows(len(lower), lower, upper, rows.nnz, rows.indptr[:-1], rows.indices, rows.data)

@@ -1,7 +1,7 @@
-"""Programs with too many rows to list: violated rows are added as solutions show them, and kept.
+"""Programs in a solver, also with too many rows to list: violated rows are added as solutions show them, and kept.
 
-The relaxation is tightened first, round by round, then the program with integers. Every bound is that of a program with
-too few rows, so it is a lower bound of the full one, and every point returned is that of a policy.
+With a separator the relaxation is tightened first, round by round, then the program with integers. Every bound is that
+of a program with too few rows, so it is a lower bound of the full one, and every point returned is that of a policy.
 """
 
 from __future__ import annotations
@@ -27,55 +27,54 @@ _EXPONENT = 14
 _LEAST = -1074  # smaller units are 0
 
 
-def open_session(engine: Solver, program: Program, separator: Separator | None) -> ScaledSession:
-    """Open a program in a solver for objectives in any unit, with the rows that the separator finds if there is one."""
-    if separator is None:
-        return ScaledSession(engine.open(program, relax=program.integral))
-    return ScaledSession(LazySession(engine, program, separator))
-
-
 class LazySession:
-    """One program and its separator, opened once; the rows found serve all later queries."""
+    """A program, opened once, for objectives in any unit; rows that its ``separator``, if any, finds serve all queries.
 
-    def __init__(self, engine: Solver, program: Program, separator: Separator) -> None:
+    Tolerances of solvers are absolute, so each objective is brought to one size and the answer back. Units are powers
+    of two, so no digit of an objective changes.
+    """
+
+    def __init__(self, engine: Solver, program: Program, separator: Separator | None) -> None:
         self._engine, self._program, self._separator = engine, program, separator
         self._open()
 
     def solve(self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None) -> Solution:
-        """Tighten the relaxation, then the program, until the best point known is proved to the gap."""
-        if len(self._matrix) > MOST_ROWS * self._program.n_columns:
-            self.close()
-            self._open()
-        query = _Query(objective, gap, time_limit)
-        stop = self._rounds(self._relaxed, query)
-        if stop is Stop.OPTIMAL and not query.proved:
-            stop = self._rounds(self._session, query)
-        return Solution(stop, query.value, query.bound, query.best)
-
-    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
-        """Add rows to the program itself."""
-        self._program = self._program.with_rows(matrix, lower, upper)
-        for session in (self._relaxed, self._session):
-            session.add_rows(matrix, lower, upper)
+        """Minimise ``objective`` (n_columns,) to an absolute gap."""
+        unit = _unit(objective)
+        found = self._solve(objective / unit, gap / unit, time_limit)
+        return Solution(found.stop, found.objective * unit, found.bound * unit, found.x)
 
     def close(self) -> None:
-        """Free both models."""
-        self._relaxed.close()
-        self._session.close()
+        """Free the models."""
+        for session in self._sessions:
+            session.close()
 
     def _open(self) -> None:
         self._matrix, self._lower, self._upper = np.zeros((0, self._program.n_columns)), np.zeros(0), np.zeros(0)
-        self._relaxed = self._engine.open(self._program, relax=True)
-        self._session = self._engine.open(self._program)
+        relaxed = [True, False] if self._separator else [self._program.integral]
+        self._sessions = [self._engine.open(self._program, relax=relax) for relax in relaxed]
 
-    def _rounds(self, session: Session, query: _Query) -> Stop:
+    def _solve(self, objective: Floats, gap: float, time_limit: float | None) -> Solution:
+        """Tighten the relaxation, then the program, until the best point known is proved to the gap."""
+        if self._separator is None:
+            return self._sessions[0].solve(objective, gap=gap, time_limit=time_limit)
+        if len(self._matrix) > MOST_ROWS * self._program.n_columns:
+            self.close()
+            self._open()
+        query, stop = _Query(objective, gap, time_limit), Stop.OPTIMAL
+        for session in self._sessions:
+            if stop is Stop.OPTIMAL and not query.proved:
+                stop = self._rounds(session, self._separator, query)
+        return Solution(stop, query.value, query.bound, query.best)
+
+    def _rounds(self, session: Session, separator: Separator, query: _Query) -> Stop:
         """Solve and add rows until the best point is proved or no row is broken; return why it stopped."""
         while True:
             found = session.solve(query.objective, gap=query.gap, time_limit=query.left)
             query.bound = max(query.bound, found.bound)
             if found.stop is not Stop.OPTIMAL or found.x is None:
                 return found.stop
-            cuts = self._separator.cuts(found.x, query.objective)
+            cuts = separator.cuts(found.x, query.objective)
             ends = not len(cuts.lower) and _whole(found.x)
             for x in map(np.rint, (cuts.point, found.x) if ends else (cuts.point,)):
                 if self._program.keeps(x, _ROUNDING):
@@ -94,7 +93,7 @@ class LazySession:
         matrix, lower, upper = cuts.matrix[first], cuts.lower[first], cuts.upper[first]
         self._matrix = np.vstack([self._matrix, matrix])
         self._lower, self._upper = np.append(self._lower, lower), np.append(self._upper, upper)
-        for session in (self._relaxed, self._session):
+        for session in self._sessions:
             session.add_rows(matrix, lower, upper)
 
 
@@ -127,30 +126,6 @@ class _Query:
 
 def _whole(x: Floats) -> bool:
     return bool((np.abs(x - np.rint(x)) <= 1e3 * _OFF).all())
-
-
-class ScaledSession:
-    """A session that brings every objective to one size, as tolerances of solvers are absolute, and the answer back.
-
-    Units are powers of two, so no digit of an objective changes.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def solve(self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None) -> Solution:
-        """Ask about the objective in its unit."""
-        unit = _unit(objective)
-        found = self._session.solve(objective / unit, gap=gap / unit, time_limit=time_limit)
-        return Solution(found.stop, found.objective * unit, found.bound * unit, found.x)
-
-    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
-        """Add rows, which have units of their own."""
-        self._session.add_rows(matrix, lower, upper)
-
-    def close(self) -> None:
-        """Free what the solver holds."""
-        self._session.close()
 
 
 def _unit(objective: Floats) -> float:

@@ -28,11 +28,6 @@ class OneSidedRows(NamedTuple):
     senses: list[str]
     sides: Floats
 
-    def bounds(self) -> tuple[Floats, Floats]:
-        """Return the least and the largest activity (r,) of each row, infinite where there is no such side."""
-        senses = np.array(self.senses, dtype="U1")
-        return np.where(senses == "L", -np.inf, self.sides), np.where(senses == "G", np.inf, self.sides)
-
     def each(self) -> Iterator[tuple[list[tuple[int, float]], str, float]]:
         """Yield columns with their coefficients, the sense and the side of each row."""
         start, columns, values = self.matrix.indptr, self.matrix.indices.tolist(), self.matrix.data.tolist()
@@ -104,7 +99,7 @@ class NativeSolver(ABC):
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
         """Add rows to the model; the basis stays, and an incumbent, which solvers drop where it breaks a row."""
         with one_line(self.name):
-            self._add(one_sided(matrix, lower, upper))
+            self._add(matrix, lower, upper)
 
     def close(self) -> None:
         """Free the model; closing twice is harmless."""
@@ -164,8 +159,8 @@ class NativeSolver(ABC):
         """Return the lower bound of a MIP."""
 
     @abstractmethod
-    def _add(self, rows: OneSidedRows) -> None:
-        """Add rows."""
+    def _add(self, matrix: Any, lower: Floats, upper: Floats) -> None:
+        """Add rows (r, n_columns), an array or a sparse one."""
 
 
 def one_sided(matrix: Any, lower: Floats, upper: Floats) -> OneSidedRows:

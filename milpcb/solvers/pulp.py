@@ -18,7 +18,7 @@ from milpcb.errors import InputError, SolverFailedError, SolverMissingError, Unk
 from milpcb.program import Program
 from milpcb.protocols import SolverInfo
 from milpcb.solvers.guards import COPT_READS, GUROBI_READS, XPRESS_READS, check_folder, silenced
-from milpcb.solvers.native import INFINITE, NativeSolver, OneSidedRows, one_sided
+from milpcb.solvers.native import INFINITE, NativeSolver, one_sided
 from milpcb.types import Floats, Stop
 
 # https://coin-or.github.io/pulp/technical/constants.html ; a pair not listed is UNKNOWN. PuLP's status alone calls a
@@ -90,7 +90,7 @@ class Pulp(NativeSolver):
             self._x = [pulp.LpVariable(f"x{j}", *map(_finite, both), kinds[j]) for j, both in enumerate(bounds)]
             self._model.addVariables(self._x)
             self._one = pulp.LpVariable("one", 1, 1)  # priced in every objective: CBC crashes on an empty one
-            self._write(one_sided(program.matrix, program.row_lower, program.row_upper))
+            self._write(program.matrix, program.row_lower, program.row_upper)
 
     def _limit(self, gap: float, seconds: float) -> None:
         del gap
@@ -127,12 +127,12 @@ class Pulp(NativeSolver):
         x = self._point() if self._model.sol_status == pulp.LpSolutionOptimal else None
         return -np.inf if x is None else float(self._objective @ x)
 
-    def _add(self, rows: OneSidedRows) -> None:
-        self._program = self._program.with_rows(rows.matrix, *rows.bounds())
-        self._write(rows)
+    def _add(self, matrix: Any, lower: Floats, upper: Floats) -> None:
+        self._program = self._program.with_rows(matrix, lower, upper)
+        self._write(matrix, lower, upper)
 
-    def _write(self, rows: OneSidedRows) -> None:
-        for terms, sense, side in rows.each():
+    def _write(self, matrix: Any, lower: Floats, upper: Floats) -> None:
+        for terms, sense, side in one_sided(matrix, lower, upper).each():
             row = pulp.LpAffineExpression([(self._x[j], value) for j, value in terms])
             self._model += pulp.LpConstraint(row, SENSES[sense], rhs=side)
 

@@ -1,9 +1,11 @@
 """SCIP through PySCIPOpt: the model is built once, then the transformed problem is freed and the objective swapped."""
 
+from typing import Any
+
 import numpy as np
 
 from milpcb.program import Program
-from milpcb.solvers.native import NativeSolver, OneSidedRows, one_sided
+from milpcb.solvers.native import NativeSolver, one_sided
 from milpcb.types import Floats, Stop
 
 # https://scipopt.org/doc/html/type__stat_8h.php (SCIP_Status), spelt as PySCIPOpt's Model.getStatus spells them; a
@@ -40,7 +42,7 @@ class Scip(NativeSolver):
         kinds = np.where(program.integer & self.mip, "I", "C").tolist()
         bounds = zip(program.column_lower.tolist(), program.column_upper.tolist(), strict=True)
         self._x = [self._model.addVar(f"x{j}", kinds[j], *map(_finite, both)) for j, both in enumerate(bounds)]
-        self._add(one_sided(program.matrix, program.row_lower, program.row_upper))
+        self._add(program.matrix, program.row_lower, program.row_upper)
         self.mip = True
 
     def close(self) -> None:
@@ -81,11 +83,11 @@ class Scip(NativeSolver):
     def _bound(self) -> float:
         return float(self._model.getDualbound())
 
-    def _add(self, rows: OneSidedRows) -> None:
+    def _add(self, matrix: Any, lower: Floats, upper: Floats) -> None:
         from pyscipopt import ExprCons, quicksum
 
         self._model.freeTransform()
-        for terms, sense, side in rows.each():
+        for terms, sense, side in one_sided(matrix, lower, upper).each():
             row = quicksum(value * self._x[j] for j, value in terms)
             self._model.addCons(ExprCons(row, None if sense == "L" else side, None if sense == "G" else side))
 

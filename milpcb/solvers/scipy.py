@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.program import Program
-from milpcb.solvers.native import INFINITE, NativeSolver, OneSidedRows
+from milpcb.solvers.native import INFINITE, NativeSolver
 from milpcb.types import Floats, Stop
 
 # https://docs.scipy.org/doc/scipy/reference/generated/scipy.optimize.milp.html (status of the result); a status not
@@ -54,5 +54,5 @@ class Scipy(NativeSolver):
     def _bound(self) -> float:
         return -np.inf if self._result.mip_dual_bound is None else float(self._result.mip_dual_bound)
 
-    def _add(self, rows: OneSidedRows) -> None:
-        self._program = self._program.with_rows(rows.matrix, *rows.bounds())
+    def _add(self, matrix: Any, lower: Floats, upper: Floats) -> None:
+        self._program = self._program.with_rows(matrix, lower, upper)

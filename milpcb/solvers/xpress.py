@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from milpcb.program import Program
 from milpcb.solvers.guards import XPRESS_READS, same_arithmetic
-from milpcb.solvers.native import NativeSolver, OneSidedRows, finite, one_sided
+from milpcb.solvers.native import NativeSolver, finite, one_sided
 from milpcb.types import Floats, Stop
 
 # (SolveStatus, SolStatus, StopType) as numbers, the last 0 where the solve is complete:
@@ -82,9 +82,9 @@ class Xpress(NativeSolver):
         attributes = self._model.attributes
         return -np.inf if attributes.mipstatus in _NO_LP_SOLVED else float(attributes.bestbound)
 
-    def _add(self, rows: OneSidedRows) -> None:
-        matrix = rows.matrix
-        self._model.addRows(rows.senses, rows.sides, None, matrix.indptr, matrix.indices, matrix.data)
+    def _add(self, matrix: Any, lower: Floats, upper: Floats) -> None:
+        rows = one_sided(matrix, lower, upper)
+        self._model.addRows(rows.senses, rows.sides, None, rows.matrix.indptr, rows.matrix.indices, rows.matrix.data)
 
 
 @cache

@@ -11,7 +11,7 @@ from milpcb import LabelConstraint, open_oracle
 from milpcb.errors import InputError, OracleInexact, SolverFailedError
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.milp import MilpOracle
-from milpcb.solvers.lazy import open_session
+from milpcb.solvers.lazy import LazySession
 from milpcb.types import Floats, Solution, Stop
 from policies import DecisionTrees, FiniteClass
 from tests.refused import refused
@@ -70,7 +70,7 @@ def lying(monkeypatch: pytest.MonkeyPatch) -> Lying:
 
     def made(lie: Lie) -> Any:
         with monkeypatch.context() as patched:
-            patched.setattr("milpcb.oracles.milp.open_session", lambda *given: LyingSession(open_session(*given), lie))
+            patched.setattr("milpcb.oracles.milp.LazySession", lambda *given: LyingSession(LazySession(*given), lie))
             return open_oracle(TREES, CONTEXTS)
 
     return made

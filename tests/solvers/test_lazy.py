@@ -72,17 +72,19 @@ def test_the_optimum_is_that_of_all_rows(solver: str, data: st.DataObject) -> No
 
 @SOLVERS
 def test_rows_of_the_program_itself_hold(solver: str) -> None:
-    """With a row from the start and one more added later, the optimum is the best point that keeps both."""
+    """With one row of the program itself, two and three, the optimum is the best point that keeps all."""
     needs(solver)
     program = cube().with_rows(np.array([[1.0, 0, 0, 0, 0, 1]]), np.array([-np.inf]), np.array([1.0]))
     session = LazySession(load_solver(solver), program, StableSets())
     objective = np.array([-3.0, -1, -2, -2, -2, -3])
     first = POINTS[(POINTS[:, 0] + POINTS[:, 5] <= 1)]
     assert session.solve(objective, gap=0.999).objective == (first @ objective).min()
-    session.add_rows(np.ones((1, 6)), np.array([-np.inf]), np.array([1.0]))
+    program = program.with_rows(np.ones((1, 6)), np.array([-np.inf]), np.array([1.0]))
+    session = LazySession(load_solver(solver), program, StableSets())
     second = first[first.sum(axis=1) <= 1]
     assert session.solve(objective, gap=0.999).objective == (second @ objective).min()
-    session.add_rows(np.ones((1, 6)), np.array([2.0]), np.array([np.inf]))
+    program = program.with_rows(np.ones((1, 6)), np.array([2.0]), np.array([np.inf]))
+    session = LazySession(load_solver(solver), program, StableSets())
     assert session.solve(objective, gap=0.999).stop is Stop.INFEASIBLE
 
 
@@ -101,7 +103,7 @@ def test_a_solver_that_breaks_its_rows_is_found_out() -> None:
             del relax
             session = super().open(program, relax=False)
             session.add_rows = lambda *_: None
-            session.solve = lambda *_, **__: Solution(Stop.OPTIMAL, -6.0, -6.0, np.ones(6))
+            session.solve = lambda *_, **__: Solution(Stop.OPTIMAL, -np.inf, -np.inf, np.ones(6))
             return session
 
     with pytest.raises(SolverFailedError, match="violates rows of its program"):
