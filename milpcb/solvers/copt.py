@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from milpcb.program import Program
 from milpcb.solvers.guards import COPT_READS, silenced
-from milpcb.solvers.native import NativeSolver, one_sided
+from milpcb.solvers.native import UNCLEAR, NativeSolver, one_sided
 from milpcb.types import Floats, Stop
 
 # https://guide.coap.online/copt/en-doc/constant.html (solution status); a status not listed is UNKNOWN. A reached gap
@@ -16,11 +16,11 @@ STATUS = {
     1: Stop.OPTIMAL,
     2: Stop.INFEASIBLE,
     3: Stop.UNBOUNDED,
+    4: UNCLEAR,
     5: Stop.FAILED,  # numerical trouble
     8: Stop.TIME_LIMIT,
     10: Stop.INTERRUPTED,
 }
-_INFEASIBLE_OR_UNBOUNDED = 4
 _COMMON = {"Logging": 0, "Threads": 1, "RelGap": 0.0, "DualTol": 1e-9, "FeasTol": 1e-9}
 _MIP = {"IntTol": 1e-9}
 # COPT has no primal simplex. Its dual one goes on from the last basis too, and ends at a vertex.
@@ -31,8 +31,7 @@ _LP = {"LpMethod": _DUAL_SIMPLEX, "Presolve": 0}
 class Copt(NativeSolver):
     """The COPT solver, kept open between queries."""
 
-    name, package, extra, reads = "copt", "coptpy", "copt", COPT_READS
-    status, unclear = STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
+    name, package, extra, status, reads = "copt", "coptpy", "copt", STATUS, COPT_READS
 
     def _build(self, program: Program) -> None:
         import coptpy

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.program import Program
-from milpcb.solvers.native import NativeSolver, finite, one_sided
+from milpcb.solvers.native import UNCLEAR, NativeSolver, finite, one_sided
 from milpcb.types import Floats, Stop
 
 # https://www.ibm.com/docs/en/icos/22.2.0?topic=micclcarm-solution-status-codes-by-number-in-cplex-callable-library-c-api
@@ -14,6 +14,7 @@ STATUS = {
     1: Stop.OPTIMAL,
     2: Stop.UNBOUNDED,
     3: Stop.INFEASIBLE,
+    4: UNCLEAR,
     11: Stop.TIME_LIMIT,
     13: Stop.INTERRUPTED,
     101: Stop.OPTIMAL,
@@ -28,16 +29,15 @@ STATUS = {
     113: Stop.INTERRUPTED,  # with a point
     114: Stop.INTERRUPTED,
     118: Stop.UNBOUNDED,
+    119: UNCLEAR,
 }
-_INFEASIBLE_OR_UNBOUNDED = frozenset({4, 119})
 _PRIMAL_SIMPLEX = 1
 
 
 class Cplex(NativeSolver):
     """The CPLEX solver, kept open between queries."""
 
-    name, package, extra = "cplex", "cplex", "cplex"
-    status, unclear = STATUS, _INFEASIBLE_OR_UNBOUNDED
+    name, package, extra, status = "cplex", "cplex", "cplex", STATUS
 
     def _build(self, program: Program) -> None:
         import cplex

@@ -6,7 +6,7 @@ import numpy as np
 
 from milpcb.program import Program
 from milpcb.solvers.guards import GUROBI_READS
-from milpcb.solvers.native import NativeSolver, finite, one_sided
+from milpcb.solvers.native import UNCLEAR, NativeSolver, finite, one_sided
 from milpcb.types import Floats, Stop
 
 # https://docs.gurobi.com/projects/optimizer/en/current/reference/numericcodes/statuscodes.html ; a status not listed is
@@ -14,13 +14,13 @@ from milpcb.types import Floats, Stop
 STATUS = {
     2: Stop.OPTIMAL,
     3: Stop.INFEASIBLE,
+    4: UNCLEAR,
     5: Stop.UNBOUNDED,
     9: Stop.TIME_LIMIT,
     11: Stop.INTERRUPTED,
     12: Stop.FAILED,  # numerical trouble
     17: Stop.FAILED,  # memory limit
 }
-_INFEASIBLE_OR_UNBOUNDED = 4
 _COMMON = {"OutputFlag": 0, "Threads": 1, "Seed": 0, "MIPGap": 0.0, "OptimalityTol": 1e-9, "FeasibilityTol": 1e-9}
 _MIP = {"IntFeasTol": 1e-9}
 # The polytope is fixed, so the last basis stays primal feasible: primal simplex goes on from it, and ends at a vertex.
@@ -30,8 +30,7 @@ _LP = {"Method": 0, "Presolve": 0}
 class Gurobi(NativeSolver):
     """The Gurobi solver, kept open between queries."""
 
-    name, package, extra, reads = "gurobi", "gurobipy", "gurobi", GUROBI_READS
-    status, unclear = STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
+    name, package, extra, status, reads = "gurobi", "gurobipy", "gurobi", STATUS, GUROBI_READS
 
     def _build(self, program: Program) -> None:
         import gurobipy

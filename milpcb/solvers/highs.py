@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from milpcb.errors import SolverFailedError
 from milpcb.program import Program
-from milpcb.solvers.native import INFINITE, NativeSolver
+from milpcb.solvers.native import INFINITE, UNCLEAR, NativeSolver
 from milpcb.types import Floats, Stop
 
 _S = highspy.HighsModelStatus
@@ -18,6 +18,7 @@ STATUS = {
     _S.kModelEmpty: Stop.OPTIMAL,
     _S.kInfeasible: Stop.INFEASIBLE,
     _S.kUnbounded: Stop.UNBOUNDED,
+    _S.kUnboundedOrInfeasible: UNCLEAR,
     _S.kTimeLimit: Stop.TIME_LIMIT,
     _S.kInterrupt: Stop.INTERRUPTED,
     _S.kLoadError: Stop.FAILED,
@@ -39,8 +40,7 @@ _NEARLY_INTEGRAL = _MIP | {"presolve": "off"}
 class Highs(NativeSolver):
     """HiGHS, which comes with milpcb, kept open; its status marks feasible points, also where an LP stops early."""
 
-    name, package, feasible = "highs", "highspy", True
-    status, unclear = STATUS, frozenset({_S.kUnboundedOrInfeasible})
+    name, package, status, feasible = "highs", "highspy", STATUS, True
 
     def _build(self, program: Program) -> None:
         self._columns = np.arange(program.n_columns, dtype=np.int32)
@@ -81,8 +81,7 @@ class Highs(NativeSolver):
         if self.mip and self._model.getModelStatus() == _S.kOptimal and self._falls_short():
             self._start(np.array(self._model.getSolution().col_value))
             self._model.run()
-        code = self._model.getModelStatus()
-        if code not in self.unclear and STATUS.get(code, Stop.FAILED) is Stop.FAILED:
+        if STATUS.get(self._model.getModelStatus(), Stop.FAILED) is Stop.FAILED:
             self._run_afresh()
         return self._model.getModelStatus()
 

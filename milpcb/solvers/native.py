@@ -19,6 +19,7 @@ from milpcb.solvers.guards import check_folder, one_line
 from milpcb.types import Floats, Solution, Stop
 
 INFINITE = 1e20  # what the vendors call no bound, and no time limit
+UNCLEAR = None  # the meaning of a code for "infeasible or unbounded"
 
 
 class OneSidedRows(NamedTuple):
@@ -40,8 +41,8 @@ class NativeSolver(ABC):
     """A solver that is a ``package``, which the ``extra`` of milpcb, if there is one, installs.
 
     ``open`` returns a copy that holds a model; the basis (LP) or the incumbent (MIP) of a query starts the next one.
-    ``status`` maps the solver's codes; ``unclear`` are those that mean "infeasible or unbounded". ``reads`` are files
-    of settings in the current folder. ``feasible``: an LP that stops before its end returns a feasible point or none;
+    ``status`` maps the solver's codes, UNCLEAR ones too. ``reads`` are files of settings in the current folder.
+    ``feasible``: an LP that stops before its end returns a feasible point or none;
     ``vertices``: an LP ends at a vertex.
     """
 
@@ -49,8 +50,7 @@ class NativeSolver(ABC):
     package: ClassVar[str]
     can: ClassVar[str] = "LP, MIP, hot start"
     extra: ClassVar[str] = ""
-    status: ClassVar[Mapping[Any, Stop]]
-    unclear: ClassVar[frozenset[Any]] = frozenset()
+    status: ClassVar[Mapping[Any, Stop | None]]
     reads: tuple[str, ...] = ()
     feasible: ClassVar[bool] = False
     vertices: ClassVar[bool] = True
@@ -106,13 +106,12 @@ class NativeSolver(ABC):
         self._model = None
 
     def _run_and_see(self) -> Stop:
-        """Run; where a code means "infeasible or unbounded", run without costs: what is feasible was unbounded."""
-        code = self._run()
-        if code in self.unclear:
+        """Run; where it is unclear, run without costs: a feasible program was unbounded, and no other is now."""
+        stop = self.status.get(self._run(), Stop.UNKNOWN)
+        if stop is UNCLEAR:
             self._change_costs(np.zeros(self.n_columns))
             stop = self.status.get(self._run(), Stop.UNKNOWN)
-            return Stop.UNBOUNDED if stop is Stop.OPTIMAL else stop
-        stop = self.status.get(code, Stop.UNKNOWN)
+            return Stop.UNBOUNDED if stop is Stop.OPTIMAL else stop or Stop.INFEASIBLE
         if stop is Stop.INTERRUPTED:
             raise KeyboardInterrupt
         return stop
@@ -174,6 +173,11 @@ def one_sided(matrix: Any, lower: Floats, upper: Floats) -> OneSidedRows:
     senses = [sense for sense, rows in zip("EGL", chosen, strict=True) for _ in rows]
     sides = np.concatenate([upper[chosen[0]], lower[chosen[1]], upper[chosen[2]]])
     return OneSidedRows(sp.csr_array(sp.csr_array(matrix)[np.concatenate(chosen)]), senses, sides)
+
+
+def finite_or_none(bounds: Floats) -> list[float | None]:
+    """Return bounds of columns with None for an infinite one."""
+    return [bound if np.isfinite(bound) else None for bound in bounds.tolist()]
 
 
 def finite(bounds: Floats) -> Floats:

@@ -18,7 +18,7 @@ from milpcb.errors import InputError, SolverFailedError, SolverMissingError, Unk
 from milpcb.program import Program
 from milpcb.protocols import SolverInfo
 from milpcb.solvers.guards import COPT_READS, GUROBI_READS, XPRESS_READS, check_folder, silenced
-from milpcb.solvers.native import INFINITE, NativeSolver, one_sided
+from milpcb.solvers.native import INFINITE, UNCLEAR, NativeSolver, finite_or_none, one_sided
 from milpcb.types import Floats, Stop
 
 # https://coin-or.github.io/pulp/technical/constants.html ; a pair not listed is UNKNOWN. PuLP's status alone calls a
@@ -28,8 +28,8 @@ STATUS = {
     (pulp.LpStatusOptimal, pulp.LpSolutionIntegerFeasible): Stop.TIME_LIMIT,
     (pulp.LpStatusNotSolved, pulp.LpSolutionIntegerFeasible): Stop.TIME_LIMIT,
     (pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound): Stop.TIME_LIMIT,
-    (pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible): Stop.INFEASIBLE,
-    (pulp.LpStatusInfeasible, pulp.LpSolutionNoSolutionFound): Stop.INFEASIBLE,
+    (pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible): UNCLEAR,  # "infeasible or unbounded" of COPT
+    (pulp.LpStatusInfeasible, pulp.LpSolutionNoSolutionFound): UNCLEAR,
     (pulp.LpStatusUnbounded, pulp.LpSolutionUnbounded): Stop.UNBOUNDED,
 }
 SENSES = {"L": pulp.LpConstraintLE, "G": pulp.LpConstraintGE, "E": pulp.LpConstraintEQ}
@@ -58,9 +58,7 @@ class Pulp(NativeSolver):
     One LpProblem is kept; a query swaps the objective and starts from nothing, and has no gap.
     """
 
-    # PuLP calls COPT's "infeasible or unbounded" infeasible.
-    status, unclear = STATUS, frozenset(code for code in STATUS if STATUS[code] is Stop.INFEASIBLE)
-    feasible, vertices = True, False
+    status, feasible, vertices = STATUS, True, False
 
     def __init__(self, argument: str = "") -> None:
         known = _names()
@@ -86,8 +84,8 @@ class Pulp(NativeSolver):
         with _quiet():
             self._model = pulp.LpProblem("milpcb", pulp.LpMinimize)
             kinds = np.where(program.integer & self.mip, pulp.LpInteger, pulp.LpContinuous).tolist()
-            bounds = zip(program.column_lower.tolist(), program.column_upper.tolist(), strict=True)
-            self._x = [pulp.LpVariable(f"x{j}", *map(_finite, both), kinds[j]) for j, both in enumerate(bounds)]
+            bounds = zip(finite_or_none(program.column_lower), finite_or_none(program.column_upper), strict=True)
+            self._x = [pulp.LpVariable(f"x{j}", *both, kinds[j]) for j, both in enumerate(bounds)]
             self._model.addVariables(self._x)
             self._one = pulp.LpVariable("one", 1, 1)  # priced in every objective: CBC crashes on an empty one
             self._write(program.matrix, program.row_lower, program.row_upper)
@@ -110,7 +108,7 @@ class Pulp(NativeSolver):
         with _quiet():
             self._model.solve(_solver(self._solver, **options))
         code = self._model.status, self._model.sol_status
-        return OUT_OF_TIME if self._time_limit is not None and code in self.unclear else code
+        return OUT_OF_TIME if self._time_limit is not None and STATUS.get(code, Stop.UNKNOWN) is UNCLEAR else code
 
     def _point(self) -> Floats | None:
         """Return the values read back; None where CBC, stopped inside an LP, has no point."""
@@ -139,10 +137,6 @@ class Pulp(NativeSolver):
     def _holds(self, x: Floats) -> bool:
         off = np.abs(x - np.rint(x))[self._program.integer] if self.mip else np.zeros(0)
         return self._program.keeps(x, DIGITS) and bool((off <= DIGITS).all())
-
-
-def _finite(bound: float) -> float | None:
-    return bound if np.isfinite(bound) else None
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.program import Program
-from milpcb.solvers.native import NativeSolver, one_sided
+from milpcb.solvers.native import UNCLEAR, NativeSolver, finite_or_none, one_sided
 from milpcb.types import Floats, Stop
 
 # https://scipopt.org/doc/html/type__stat_8h.php (SCIP_Status), spelt as PySCIPOpt's Model.getStatus spells them; a
@@ -15,6 +15,7 @@ STATUS = {
     "gaplimit": Stop.OPTIMAL,
     "infeasible": Stop.INFEASIBLE,
     "unbounded": Stop.UNBOUNDED,
+    "inforunbd": UNCLEAR,
     "timelimit": Stop.TIME_LIMIT,
     "userinterrupt": Stop.INTERRUPTED,
     "memlimit": Stop.FAILED,
@@ -30,8 +31,7 @@ _COMMON = {
 class Scip(NativeSolver):
     """SCIP, kept open; it solves linear programs as it solves others, so a query starts at the last solution."""
 
-    name, package, extra, vertices = "scip", "pyscipopt", "scip", False
-    status, unclear = STATUS, frozenset({"inforunbd"})
+    name, package, extra, status, vertices = "scip", "pyscipopt", "scip", STATUS, False
 
     def _build(self, program: Program) -> None:
         from pyscipopt import Model
@@ -40,8 +40,8 @@ class Scip(NativeSolver):
         self._model.hideOutput()
         self._model.setParams(_COMMON)
         kinds = np.where(program.integer & self.mip, "I", "C").tolist()
-        bounds = zip(program.column_lower.tolist(), program.column_upper.tolist(), strict=True)
-        self._x = [self._model.addVar(f"x{j}", kinds[j], *map(_finite, both)) for j, both in enumerate(bounds)]
+        bounds = finite_or_none(program.column_lower), finite_or_none(program.column_upper)
+        self._x = [self._model.addVar(f"x{j}", *column) for j, column in enumerate(zip(kinds, *bounds, strict=True))]
         self._add(program.matrix, program.row_lower, program.row_upper)
         self.mip = True
 
@@ -90,7 +90,3 @@ class Scip(NativeSolver):
         for terms, sense, side in one_sided(matrix, lower, upper).each():
             row = quicksum(value * self._x[j] for j, value in terms)
             self._model.addCons(ExprCons(row, None if sense == "L" else side, None if sense == "G" else side))
-
-
-def _finite(bound: float) -> float | None:
-    return bound if np.isfinite(bound) else None

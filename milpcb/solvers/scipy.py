@@ -5,24 +5,24 @@ from typing import Any
 import numpy as np
 
 from milpcb.program import Program
-from milpcb.solvers.native import INFINITE, NativeSolver
+from milpcb.solvers.native import INFINITE, UNCLEAR, NativeSolver
 from milpcb.types import Floats, Stop
 
 # https://docs.scipy.org/doc/scipy/reference/generated/scipy.optimize.milp.html (status of the result); a status not
-# listed is UNKNOWN. Status 4 covers "unbounded or infeasible".
+# listed is UNKNOWN.
 STATUS = {
     0: Stop.OPTIMAL,
     1: Stop.TIME_LIMIT,
     2: Stop.INFEASIBLE,
     3: Stop.UNBOUNDED,
+    4: UNCLEAR,
 }
 
 
 class Scipy(NativeSolver):
     """``scipy.optimize.milp``, which comes with milpcb; every query starts from nothing, and has no gap."""
 
-    name, package, can = "scipy", "scipy", "LP, MIP, rebuilt"
-    status, unclear, feasible = STATUS, frozenset({4}), True
+    name, package, can, status, feasible = "scipy", "scipy", "LP, MIP, rebuilt", STATUS, True
 
     def _build(self, program: Program) -> None:
         self._program, self._integrality = program, program.integer.astype(int) if self.mip else None

@@ -40,8 +40,7 @@ _LP = {"defaultalg": _PRIMAL_SIMPLEX, "presolve": 0}
 class Xpress(NativeSolver):
     """The Xpress solver, kept open between queries."""
 
-    name, package, extra = "xpress", "xpress", "xpress"
-    status, reads = STATUS, XPRESS_READS
+    name, package, extra, status, reads = "xpress", "xpress", "xpress", STATUS, XPRESS_READS
 
     def _build(self, program: Program) -> None:
         self._columns = np.arange(program.n_columns)
