@@ -81,13 +81,10 @@ class ProgramBuilder:
     """Collects columns and rows, whole index arrays at a time."""
 
     def __init__(self) -> None:
-        self._lower: list[Floats] = []
-        self._upper: list[Floats] = []
-        self._integer: list[Bools] = []
         self._names: list[str] = []
-        self._entries: list[tuple[Ints, Ints, Floats]] = []
-        self._row_lower: list[Floats] = []
-        self._row_upper: list[Floats] = []
+        self._columns: list[tuple[Floats, Floats, Bools]] = [(np.zeros(0), np.zeros(0), np.zeros(0, bool))]
+        self._entries: list[tuple[Ints, Ints, Floats]] = [(np.zeros(0, int), np.zeros(0, int), np.zeros(0))]
+        self._bounds: list[tuple[Floats, Floats]] = [(np.zeros(0), np.zeros(0))]
         self._n_rows = 0
 
     def columns(
@@ -102,9 +99,8 @@ class ProgramBuilder:
         """Add ``prod(shape)`` columns called name_i_j...; return their indices in that shape."""
         first, size = len(self._names), int(np.prod(shape))
         self._names += ["_".join([name, *map(str, index)]) for index in np.ndindex(*shape)]
-        self._lower.append(np.broadcast_to(np.asarray(lower, float), shape).ravel())
-        self._upper.append(np.broadcast_to(np.asarray(upper, float), shape).ravel())
-        self._integer.append(np.full(size, integer))
+        bounds = np.full(shape, lower, float).ravel(), np.full(shape, upper, float).ravel()
+        self._columns.append((*bounds, np.full(size, integer)))
         return np.arange(first, first + size).reshape(shape)
 
     def rows(
@@ -114,33 +110,19 @@ class ProgramBuilder:
         count = max(len(columns) for columns, _ in terms)
         for columns, coefficients in terms:
             wide = np.broadcast_to(columns, (count, columns.shape[1]))
-            values = np.broadcast_to(np.asarray(coefficients, float), wide.shape)
-            row = np.broadcast_to(np.arange(self._n_rows, self._n_rows + count)[:, None], wide.shape)
-            self._entries.append((row.ravel(), wide.ravel(), values.ravel()))
-        self._row_lower.append(np.broadcast_to(np.asarray(lower, float), (count,)))
-        self._row_upper.append(np.broadcast_to(np.asarray(upper, float), (count,)))
+            row = np.repeat(np.arange(self._n_rows, self._n_rows + count), wide.shape[1])
+            self._entries.append((row, wide.ravel(), np.full(wide.shape, coefficients, float).ravel()))
+        self._bounds.append((np.full(count, lower, float), np.full(count, upper, float)))
         self._n_rows += count
 
     def build(self, *, integral: bool = False) -> Program:
         """Return the program; ``integral`` certifies that the relaxation's vertices are integral."""
         import scipy.sparse as sp  # see above
 
-        empty: list[tuple[Ints, Ints, Floats]] = [(np.zeros(0, int), np.zeros(0, int), np.zeros(0))]
-        row, column, value = (np.concatenate(parts) for parts in zip(*(self._entries or empty), strict=True))
+        row, column, value = map(np.concatenate, zip(*self._entries, strict=True))
         matrix = sp.csr_array(sp.coo_array((value, (row, column)), shape=(self._n_rows, len(self._names))))
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-        return Program(
-            matrix=matrix,
-            row_lower=_join(self._row_lower),
-            row_upper=_join(self._row_upper),
-            column_lower=_join(self._lower),
-            column_upper=_join(self._upper),
-            integer=np.concatenate(self._integer) if self._integer else np.zeros(0, bool),
-            names=tuple(self._names),
-            integral=integral,
-        )
-
-
-def _join(parts: list[Floats]) -> Floats:
-    return np.concatenate(parts) if parts else np.zeros(0)
+        row_lower, row_upper = map(np.concatenate, zip(*self._bounds, strict=True))
+        lower, upper, integer = map(np.concatenate, zip(*self._columns, strict=True))
+        return Program(matrix, row_lower, row_upper, lower, upper, integer, tuple(self._names), integral)
