@@ -17,7 +17,7 @@ from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision, Open, Override, makers
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.scale import Scale
-from milpcb.constraints.by_names import NamedConstraint, as_documents, of_document
+from milpcb.constraints.by_names import NamedConstraint, as_document, of_document
 from milpcb.core import files, gate
 from milpcb.core.checks import index, instance, probabilities, unit_cost, whole
 from milpcb.core.decimals import spaced
@@ -205,7 +205,7 @@ class BanditParts:
             "settings": self._settings,
             "scale": self._scale,
             "values": self._reader.declared,
-            "constraints": as_documents(self._constraints),
+            "constraints": [as_document(rule) for rule in self._constraints],
             "stated": self._stated,
             "added": list(self._added),
             "logged": self._logged,

@@ -12,8 +12,7 @@ from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.groups import listed_groups
 from milpcb.bandit.scale import Scale
-from milpcb.constraints.binding import listed
-from milpcb.constraints.by_names import NamedConstraint
+from milpcb.constraints.by_names import NamedConstraint, listed
 from milpcb.core.checks import instance
 from milpcb.errors import InputError, shown
 from milpcb.protocols import PolicyClass

@@ -6,8 +6,9 @@ LabelConstraints of the sums (``rules``). These hold on these rows; on other row
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import fsum
 from typing import Any, ClassVar
 
@@ -15,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from milpcb.constraints.linear import LabelConstraint, NamedRows, close_rates
-from milpcb.core.checks import real
+from milpcb.core.checks import real, several
 from milpcb.data.columns import Values, in_words
 from milpcb.data.conditions import holds
+from milpcb.data.frames import named_rows, table_names
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, shown
 from milpcb.types import Bools, Floats
@@ -27,6 +29,8 @@ Action = bool | int | float | str  # the name of an action, or its number
 
 class NamedConstraint(ABC):
     """A side constraint that is bound to rows when these are known."""
+
+    name: ClassVar[str] = ""  # that of a config, of those that can be saved
 
     @abstractmethod
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
@@ -67,6 +71,7 @@ class ShareAtMost(NamedConstraint):
 
     action: Action
     share: float
+    name: ClassVar[str] = "share_at_most"
 
     def __post_init__(self) -> None:
         _check_share("share", self.share)
@@ -96,6 +101,7 @@ class RateParity(NamedConstraint):
     action: Action
     group: str | int | Sequence[Action | None] | npt.NDArray[Any]
     delta: float
+    name: ClassVar[str] = "parity"
 
     def __post_init__(self) -> None:
         _check_share("delta", self.delta)
@@ -146,6 +152,7 @@ class MeanAtMost(NamedConstraint):
 
     amounts: Mapping[Any, Any]
     bound: float
+    name: ClassVar[str] = "mean_at_most"
 
     def __post_init__(self) -> None:
         real("the bound on the mean", self.bound, "finite", lambda _number: True)
@@ -185,11 +192,11 @@ class Never(NamedConstraint):
     where: str | None = None
     rows: Sequence[int] | Sequence[bool] | npt.NDArray[Any] | None = field(default=None, kw_only=True)
     other: ClassVar[bool] = False  # whether it is the other actions that are forbidden
-    word: ClassVar[str] = "never"
+    name: ClassVar[str] = "never"
 
     def __post_init__(self) -> None:
         if (self.where is None) == (self.rows is None):
-            raise InputError(f'{self.word} needs either a condition, such as where="age > 45", or rows=')
+            raise InputError(f'{self.name} needs either a condition, such as where="age > 45", or rows=')
         if self.rows is not None:
             object.__setattr__(self, "rows", _plain_rows(self.rows))
 
@@ -202,7 +209,7 @@ class Never(NamedConstraint):
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return the constraint, none where the condition never holds."""
         del weight
-        name = f"{self.word} {called(self.action)} {self._where}"
+        name = f"{self.name} {called(self.action)} {self._where}"
         return [LabelConstraint(table, 0.0, name) for table in sums.values() if table.any()]
 
     @property
@@ -226,34 +233,69 @@ class Always(Never):
     """
 
     other: ClassVar[bool] = True
-    word: ClassVar[str] = "always"
+    name: ClassVar[str] = "always"
 
 
 share_at_most, parity, mean_at_most, never, always = ShareAtMost, RateParity, MeanAtMost, Never, Always
-NAMES: dict[str, type[NamedConstraint]] = {
-    "share_at_most": ShareAtMost,
-    "parity": RateParity,
-    "mean_at_most": MeanAtMost,
-    "never": Never,
-    "always": Always,
-}
+NAMES = {cls.name: cls for cls in (ShareAtMost, RateParity, MeanAtMost, Never, Always)}
+Constraint = NamedConstraint | LabelConstraint  # what open_oracle takes, and what a name in a config leads to
+EVERY_KIND = (NamedConstraint, LabelConstraint)
 
 
-def as_documents(constraints: Iterable[NamedConstraint]) -> list[dict[str, Any]]:
-    """Return constraints as plain data; ``of_document`` reads one of them. Raises InputError on one of one's own."""
-    names, found = {cls: name for name, cls in NAMES.items()}, []
-    for rule in constraints:
-        if type(rule) not in names:
-            raise InputError(f"a {type(rule).__name__} cannot be saved; of the constraints only {', '.join(NAMES)} can")
-        own = {"constraint": names[type(rule)], **vars(rule)}
-        if isinstance(rule, MeanAtMost):  # pairs: keys in JSON are strings, and actions may be numbers
-            own["amounts"] = list(rule.amounts.items())
-        found.append(json.loads(json.dumps(own, default=np.generic.item)))
-    return found
+def listed(constraints: Any, kinds: tuple[type, ...] = (NamedConstraint,)) -> list[Any]:
+    """Return one constraint of certain kinds or several as a list; raises InputError on what is none."""
+    called = ", ".join([*NAMES, *(kind.__name__ for kind in kinds[1:])])
+    return [constraints] if isinstance(constraints, kinds) else several("constraints", constraints, kinds, called)
+
+
+def bind_all(constraints: Any, rows: NamedRows) -> list[LabelConstraint]:
+    """Return the label constraints of all ``constraints``; raises InputError on what is none."""
+    return [rule for constraint in listed(constraints) for rule in constraint.bind(rows)]
+
+
+def bind_to(constraints: Any, contexts: Any, names: Sequence[str], actions: Sequence[Any]) -> list[LabelConstraint]:
+    """Return the label constraints of all ``constraints`` on contexts (m, d), each once: a table or a data frame.
+
+    ``names`` are those of the columns; without any they are x0, x1, ... A data frame has its own, and so have contexts
+    that are mappings by names; what one of these has not is missing there. LabelConstraints stay as they are.
+    """
+    found = listed(constraints, EVERY_KIND)
+    if not any(isinstance(each, NamedConstraint) for each in found):  # large contexts are not read for LabelConstraints
+        return found
+    rows = _rows_of(contexts, names, actions)
+    return [rule for each in found for rule in ([each] if isinstance(each, LabelConstraint) else each.bind(rows))]
+
+
+def bind_for(constraints: Any, policies: Any, contexts: Any) -> list[LabelConstraint]:
+    """Return the label constraints on contexts, by the names that a policy class, opened or not, has for things."""
+    settings = getattr(policies, "settings", policies)
+    actions = getattr(settings, "action_names", None) or range(getattr(policies, "n_actions", 0))
+    return bind_to(constraints, contexts, getattr(settings, "feature_names", None) or (), list(actions))
+
+
+def _rows_of(contexts: Any, names: Sequence[str], actions: Sequence[Any]) -> NamedRows:
+    columns, table = table_names(contexts) or tuple(names), contexts
+    if rows := named_rows(contexts):
+        columns = tuple(dict.fromkeys(chain.from_iterable(rows)))
+        table = [{name: row.get(name) for name in columns} for row in rows]
+    if not columns and len(shape := np.shape(contexts)) != 2:
+        raise InputError(f"contexts must be a table (m, d) for constraints to read, got shape {shape}")
+    columns = columns or tuple(f"x{i}" for i in range(np.shape(contexts)[1]))
+    return NamedRows(read_columns(table, columns, columns), actions)
+
+
+def as_document(rule: NamedConstraint) -> dict[str, Any]:
+    """Return a constraint as plain data, for ``of_document``; raises InputError on one of one's own."""
+    if type(rule) not in NAMES.values():
+        raise InputError(f"a {type(rule).__name__} cannot be saved; of the constraints only {', '.join(NAMES)} can")
+    own = {"constraint": rule.name, **vars(rule)}
+    if isinstance(rule, MeanAtMost):  # pairs: keys in JSON are strings, and actions may be numbers
+        own["amounts"] = list(rule.amounts.items())
+    return dict(json.loads(json.dumps(own, default=np.generic.item)))
 
 
 def of_document(document: Mapping[str, Any]) -> NamedConstraint:
-    """Return the constraint of a document of ``as_documents``; raises LookupError, TypeError on anything else."""
+    """Return the constraint of ``as_document``; raises LookupError, TypeError on anything else."""
     own = {name: entry for name, entry in document.items() if name != "constraint"}
     if "amounts" in own:
         own["amounts"] = dict(own["amounts"])

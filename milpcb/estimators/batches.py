@@ -7,8 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from milpcb.constraints.binding import bind_all
-from milpcb.constraints.by_names import ShareAtMost
+from milpcb.constraints.by_names import ShareAtMost, bind_all
 from milpcb.constraints.linear import NamedRows
 from milpcb.core.checks import choice, real
 from milpcb.core.decimals import spaced

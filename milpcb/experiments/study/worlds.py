@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from milpcb.constraints import Constraint, LabelConstraint, bind_to
-from milpcb.constraints.binding import EVERY_KIND, listed
+from milpcb.constraints.by_names import EVERY_KIND, listed
 from milpcb.contexts import Empirical, FinitePool, Transductive
 from milpcb.errors import InputError, MilpcbError, cause
 from milpcb.learners import Learner

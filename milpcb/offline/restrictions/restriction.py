@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import Constraint
-from milpcb.constraints.binding import EVERY_KIND, listed
+from milpcb.constraints.by_names import EVERY_KIND, listed
 from milpcb.core.checks import index, several
 from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.offline.question import Best, Question, Restricted, explicit, with_options
