@@ -167,7 +167,7 @@ def _battery(policies: PolicyClass, contexts: Floats, data: st.DataObject, solve
     costs = _draw_costs(data, len(contexts), policies.n_actions)
     row = data.draw(st.integers(0, len(contexts) - 1))
     case = checks.Case(policies, contexts, policies.on(contexts).labelings(), costs, row, solver)
-    for check in ("program", "side constraint", "enumeration", "draw"):
+    for check in ("program", "side constraint", "size", "draw"):
         checks.CHECKS[check](case)
 
 

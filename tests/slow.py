@@ -38,6 +38,7 @@ SLOW = {
     "tests/test_lean_core.py": "a process for everything that the core does",
     "tests/testing/test_batteries.py::test_policy_class": "every law on every instance of every class",
     "tests/testing/test_batteries.py::test_learner": "every law for every learner",
+    "tests/testing/test_batteries.py::test_the_certificate_of_a_learner_is_that_of_all_policies": "every learner",
     "tests/testing/test_learner_battery.py": "batteries of learners that are wrong",
     "tests/testing/test_wrong_parts.py::test_a_wrong_solver_fails_its_battery": "batteries of solvers that are wrong",
     "tests/testing/test_plug_ins.py": "batteries in processes of their own",

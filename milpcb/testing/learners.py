@@ -25,7 +25,7 @@ N_ACTIONS = 3
 # Some action is played by no policy on the last context.
 LABELINGS = [[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 0], [0, 0, 0, 0], [1, 2, 0, 1], [2, 2, 2, 1]]
 Make = Callable[..., Learner]
-ONCE = ("guarded", "declared", "capability")  # for the first instance alone
+ONCE = ("guarded", "capability")  # for the first instance alone
 
 
 @dataclass(frozen=True)
@@ -107,31 +107,24 @@ def battery(entry: str | Make) -> list[Check]:
         raise InputError(f"the learner needs {needed}: hand over functools.partial(TheLearner, {missing[0]}=...)")
     every = instances()
     checks = [
-        Check(f"{instance.name}: {name}", partial(_run, check, make, instance))
+        Check(f"{instance.name}: {name}", partial(check, make, instance))
         for instance in every
         for name, check in CHECKS.items()
         if name not in ONCE
     ]
-    return checks + [Check(name, partial(_run, CHECKS[name], make, every[0])) for name in ONCE]
-
-
-def _run(check: Callable[[Make, Scenario], None], make: Make, instance: Scenario) -> None:
-    """Run a check; a refusal of the base class is a mistake of the learner too."""
-    try:
-        check(make, instance)
-    except InputError as error:
-        raise AssertionError(str(error)) from error
+    return checks + [Check(name, partial(CHECKS[name], make, every[0])) for name in ONCE]
 
 
 def check_made(make: Make, instance: Scenario) -> None:
-    """The constructor called that of the base class, with the oracle and the horizon it was given."""
-    learner = instance.learner(make)
-    asked = injection.arguments(make)
+    """The constructor called that of the base class, with the oracle and the horizon; full information is declared."""
+    learner, asked = instance.learner(make), injection.arguments(make)
     assert "ledger" in vars(learner), "its __init__ does not call super().__init__(...)"
     if "oracle" in asked:
         assert learner.oracle is not None, "its __init__ does not hand the oracle to super().__init__"
     if "horizon" in asked:
         assert learner.horizon == HORIZON, "its __init__ does not hand horizon= to super().__init__"
+    defines = type(learner)._learn_all is not Learner._learn_all  # noqa: SLF001 - whether it is there
+    assert defines == learner.full_information, f"full_information is {learner.full_information}"
 
 
 def check_same_seed(make: Make, instance: Scenario) -> None:
@@ -193,52 +186,6 @@ def check_bounds(make: Make, instance: Scenario) -> None:
         assert guarantee >= 0.0, guarantee
         assert 0.0 <= error < np.inf, error
         transcript(learner, instance, 0, HORIZON // 2)
-
-
-def check_declared(make: Make, instance: Scenario) -> None:
-    """A learner is a Learner, and has ``_learn_all`` if and only if it declares ``full_information``."""
-    learner = instance.learner(make)
-    assert isinstance(learner, Learner), type(learner)
-    assert isinstance(learner.full_information, bool), learner.full_information
-    defines = any("_learn_all" in vars(cls) for cls in type(learner).__mro__ if cls is not Learner)
-    assert defines == learner.full_information, f"full_information is {learner.full_information}"
-
-
-def check_certificate(make: Make, instance: Scenario) -> None:
-    """Certificate, its error and ``policy()`` are those of all policies one by one, and asking changes no later play.
-
-    The estimates are those that ``_learn`` returns, 0 or more, or else c / q.
-    """
-    expected, actions = transcript(instance.learner(make), instance)
-    learner = instance.learner(make)
-    oracle = None if learner.oracle is not None else instance.oracle()
-    rounds = np.arange(HORIZON)
-    costs = instance.costs[rounds, actions]
-    estimates, q = costs / expected[rounds, actions], np.empty_like(expected)
-    own: list[float | None] = []
-    algorithm = learner._learn  # noqa: SLF001 - what it returns is the estimate
-
-    def recorded(row: int, action: int, cost: float, probability: float) -> float | None:
-        own.append(algorithm(row, action, cost, probability))
-        return own[-1]
-
-    learner._learn = recorded  # type: ignore[method-assign]  # noqa: SLF001 - to see what it keeps
-    plays = instance.labelings[:, instance.rows] == actions  # (N, T)
-    for t in range(HORIZON):
-        q[t] = transcript(learner, instance, t, t + 1)[0]
-        estimates[t] = estimates[t] if own[t] is None else own[t]
-        if t % 7 and t + 1 < HORIZON:
-            continue
-        assert estimates[t] >= 0.0, f"round {t}: an estimate of {estimates[t]}"
-        terms = costs[: t + 1] - plays[:, : t + 1] * estimates[: t + 1]  # (N, t + 1)
-        found = learner.certify(oracle)
-        assert found.policy is not None
-        best = (instance.labelings == found.policy.predict(instance.contexts)).all(axis=1).argmax()
-        assert np.isclose(found.value, terms.sum(axis=1).max(), rtol=1e-9, atol=1e-9), (found, terms.sum(axis=1))
-        assert np.isclose(terms[best].sum(), found.value, rtol=1e-9, atol=1e-9), "policy() is not the certificate's"
-        assert np.isclose(found.error, np.sqrt((terms[best] ** 2).sum()), rtol=1e-9, atol=1e-9), found
-        assert (learner.certificate(oracle), learner.certificate_error(oracle)) == found[:2]
-    _same(expected, q, "with certificates asked for")
 
 
 def check_capability(make: Make, instance: Scenario) -> None:

@@ -18,7 +18,6 @@ from milpcb.data.fields import Field
 from milpcb.data.schema import Schema
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.oracles.search import EnumerationOracle
 from milpcb.testing import Check, Unmet, laws
 from milpcb.testing.instances import SEARCHED, Case, Instance, instances
 from milpcb.types import Floats, Ints
@@ -60,12 +59,9 @@ def check_program(case: Case) -> None:
     case.check_answers(case.oracle(), SOLVED)
 
 
-def check_enumeration(case: Case) -> None:
-    """The enumeration oracle agrees with the list, and the number of labelings is within exp(log_size)."""
-    oracle = case.oracle("enumeration")
-    assert isinstance(oracle, EnumerationOracle)
-    assert np.isclose(oracle.value(case.costs), case.totals.min(), atol=SEARCHED)
-    assert np.log(len(oracle.labelings)) <= case.policies.log_size(case.contexts) + 1e-9
+def check_size(case: Case) -> None:
+    """The number of labelings is within exp(log_size)."""
+    assert np.log(len(_rows(case.labelings))) <= case.policies.log_size(case.contexts) + 1e-9
 
 
 def check_draw(case: Case) -> None:

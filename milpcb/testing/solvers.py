@@ -94,7 +94,11 @@ def _known_problem(solver: Solver, problem: KnownProblem) -> None:
     """Twice in a row the solver finds the optimum with a feasible integral point, or reports why there is none."""
     with closing(solver.open(problem.program)) as session:
         for _ in range(2):
-            _check(problem, session.solve(problem.objective))
+            solution = session.solve(problem.objective)
+            assert solution.stop == problem.stop, (problem.name, solution)
+            if problem.optimum is not None:
+                x = _check_optimal(solution, problem.objective, problem.optimum, problem.name)
+                assert violation(problem.program, x) <= TOLERANCE, (problem.name, x)
 
 
 def check_many_objectives(solver: Solver) -> None:
@@ -184,13 +188,6 @@ def _run(check: Callable[[Solver], None], entry: str | Solver) -> None:
         check(load_solver(entry) if isinstance(entry, str) else entry)
     except (SolverMissingError, SolverLicenceError) as error:
         raise Unmet(str(error)) from error
-
-
-def _check(problem: KnownProblem, solution: Solution) -> None:
-    assert solution.stop == problem.stop, (problem.name, solution)
-    if problem.optimum is not None:
-        x = _check_optimal(solution, problem.objective, problem.optimum, problem.name)
-        assert violation(problem.program, x) <= TOLERANCE, (problem.name, x)
 
 
 def _check_optimal(solution: Solution, objective: Floats, least: float, name: str = "") -> Floats:

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from milpcb import testing
+from milpcb import open_oracle, testing
 from milpcb.core import extras
 from milpcb.environments.planted import Planted
 from milpcb.environments.replay import Replay
@@ -13,6 +13,8 @@ from milpcb.learners import BistroPlus, Conservative, ContextualFTPL, Doubling, 
 from milpcb.plugins import registry
 from milpcb.solvers import describe_all, load_solver
 from milpcb.testing.instances import Instance, instances
+from milpcb.testing.learners import HORIZON, transcript
+from milpcb.testing.learners import instances as scenarios
 from policies import FiniteClass
 from tests import instances as small
 from tests.refused import refused
@@ -56,9 +58,10 @@ def solver_checks():
             yield pytest.param(check, id=f"{info.name}, {check}")
 
 
-def learner_checks():
-    """One parameter for each check of each registered learner, and of some by other roads through them."""
-    entries = {name: name for name in registry.names("learner")} | {
+def learners():
+    """Each registered learner that can run here, and some by other roads through them."""
+    missing = extras.missing()
+    return {name: name for name in registry.names("learner") if name not in missing} | {
         "doubling in short phases": partial(Doubling, first=7),
         "doubling of exp4": partial(Doubling, inner="exp4", first=7),
         "conservative with much to lose": partial(Conservative, allowance=9.0, baseline=1),
@@ -74,13 +77,6 @@ def learner_checks():
         "bistro_plus signed": partial(BistroPlus, queries="profile", noise="signed"),
         "bistro_plus signed by argmin": partial(BistroPlus, queries="argmin", noise="signed"),
     }
-    for name, entry in entries.items():
-        if name in extras.missing():
-            skip = pytest.mark.skip(reason=f"the extra '{name}' is not installed")
-            yield pytest.param(name, None, id=name, marks=skip)
-            continue
-        for check in testing.battery("learner", entry):
-            yield pytest.param(name, check, id=f"{name}, {check}")
 
 
 def environment_checks():
@@ -143,10 +139,60 @@ def test_solver(check):
     check.run()
 
 
-@pytest.mark.parametrize(("name", "check"), list(learner_checks()))
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        pytest.param(name, check, id=f"{name}, {check}")
+        for name, entry in learners().items()
+        for check in testing.battery("learner", entry)
+    ],
+)
 def test_learner(name, check):
     """A registered learner keeps the contract."""
     run(name, check)
+
+
+@pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("name", learners())
+def test_the_certificate_of_a_learner_is_that_of_all_policies(name, scenario):
+    """Certificate, its error and its policy are those of all policies one by one, and asking changes no later play.
+
+    The estimates are those that ``_learn`` returns, 0 or more, or else c / q.
+    """
+    entry = learners()[name]
+    make = registry.load("learner", entry) if isinstance(entry, str) else entry
+    expected, actions = transcript(scenario.learner(make), scenario)
+    learner = scenario.learner(make)
+    oracle = None if learner.oracle is not None else scenario.oracle()
+    rounds = np.arange(HORIZON)
+    costs = scenario.costs[rounds, actions]
+    estimates, q, own = costs / expected[rounds, actions], np.empty_like(expected), []
+    algorithm = learner._learn
+    learner._learn = lambda *given: own.append(algorithm(*given)) or own[-1]
+    plays = scenario.labelings[:, scenario.rows] == actions  # (N, T)
+    for t in range(HORIZON):
+        q[t] = transcript(learner, scenario, t, t + 1)[0]
+        estimates[t] = estimates[t] if own[t] is None else own[t]
+        assert estimates[t] >= 0.0
+        if t % 7 and t + 1 < HORIZON:
+            continue
+        terms = costs[: t + 1] - plays[:, : t + 1] * estimates[: t + 1]  # (N, t + 1)
+        found = learner.certify(oracle)
+        best = (scenario.labelings == found.policy.predict(scenario.contexts)).all(axis=1).argmax()
+        assert found.value == pytest.approx(terms.sum(axis=1).max(), rel=1e-9, abs=1e-9)
+        assert found.value == pytest.approx(terms[best].sum(), rel=1e-9, abs=1e-9)
+        assert found.error == pytest.approx(np.sqrt((terms[best] ** 2).sum()), rel=1e-9, abs=1e-9)
+        assert (learner.certificate(oracle), learner.certificate_error(oracle)) == found[:2]
+    assert q.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("name", registry.names("policies"))
+def test_an_enumeration_finds_the_least_total(name):
+    """Of all labelings of each small instance, on whole costs of both signs."""
+    for instance in small.instances(name):
+        costs = np.random.default_rng(0).integers(-9, 10, (len(instance.contexts), instance.policies.n_actions))
+        totals = costs[np.arange(len(costs)), instance.labelings].sum(axis=1)
+        assert open_oracle(instance.policies, instance.contexts, kind="enumeration").value(costs) == totals.min()
 
 
 @pytest.mark.parametrize("check", list(environment_checks()))

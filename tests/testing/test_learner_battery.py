@@ -106,32 +106,6 @@ def vague(oracle: Any, horizon: int, seed: int) -> tuple[Any, int, int]:
     return oracle, horizon, seed
 
 
-def another_policy(self: Sound, oracle: Any = None) -> Any:
-    """Name a policy that is not the minimiser."""
-    found = Learner.certify(self, oracle)
-    labels = found.policy.predict(np.arange(8.0).reshape(4, 2))  # type: ignore[union-attr]  # a list always has one
-    best = (self.labelings == labels).all(axis=1).argmax()
-    return found._replace(policy=Played(self.labelings[best - 1]))
-
-
-def meddling(self: Sound, oracle: Any = None) -> Any:
-    """Draw where the next play would have drawn."""
-    self.rng.random()
-    return Learner.certify(self, oracle)
-
-
-class Played:
-    """A policy by its labels."""
-
-    def __init__(self, labels: Any) -> None:
-        self.labels = labels
-
-    def predict(self, contexts: Any) -> Any:
-        """Return the labels, whatever is asked."""
-        del contexts
-        return self.labels
-
-
 MISTAKES: list[tuple[str, dict[str, Any]]] = [
     ("same seed", {"_act": lambda self, row: ACT(self, row) * 1.1}),
     ("same seed", {"_act": lambda self, row: ACT(self, row) + np.array([0.8, -0.8, 0.0])}),
@@ -143,15 +117,11 @@ MISTAKES: list[tuple[str, dict[str, Any]]] = [
     ("restore", {"state": lambda self: Learner.state(self) | {"totals": self.totals}}),
     ("guarded", {"_act": exposing, "_learn": trusting}),
     ("unplayed costs", {"_learn": peeping}),
-    ("certificate", {"certify": lambda self, oracle=None: Learner.certify(self, oracle)._replace(value=0.0)}),
-    ("certificate", {"certify": lambda self, oracle=None: Learner.certify(self, oracle)._replace(error=0.0)}),
-    ("certificate", {"certify": another_policy}),
-    ("certificate", {"certify": meddling}),
     ("bounds", {"guarantee": lambda _self: float("nan")}),
     ("bounds", {"guarantee": lambda _self: -1.0}),
     ("bounds", {"oracle_error": lambda _self: np.inf}),
-    ("declared", {"_learn_all": lambda _self, _row, _costs: None}),
-    ("declared", {"full_information": True}),
+    ("made", {"_learn_all": lambda _self, _row, _costs: None}),
+    ("made", {"full_information": True}),
     ("same seed", {"_act": lambda self, row: ACT(self, row) * np.nan}),
     ("capability", {"__init__": constructor(unasking)}),
     ("capability", {"__init__": constructor(vague)}),
