@@ -177,7 +177,7 @@ def test_where_a_decision_finds_its_bandit(tmp_path: Path) -> None:
     other = copy.deepcopy(bandit)
     theirs = other.act(person)
     assert theirs.why().rule == other.why(theirs).rule
-    with pytest.raises(InputError, match="no decision with the seal of this bandit"):
+    with pytest.raises(InputError, match="'nothing' is not known here"):
         bandit.why("nothing")
     bandit.save(tmp_path / "bandit.json")
     del bandit

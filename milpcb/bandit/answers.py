@@ -62,7 +62,8 @@ class BanditAnswers(BanditParts):
             alone = "no choice" if self._settings["baseline"] is None else "baseline"
             if self._rounds.learner.hides_law:  # what it explores is drawn before its law
                 alone = "exploration"
-            return explained(self._rounds.book.made(decision), self._rounds, self._reader, self._names, alone)
+            made = self._rounds.book.find(decision, ended=True)
+            return explained(made, self._rounds, self._reader, self._names, alone)
 
     def overrides(self) -> list[Override]:
         """Return the decisions that a person overrode, in that order, with who, why, and what it cost if known."""

@@ -116,23 +116,15 @@ class Decision:
 
 @dataclass
 class Open:
-    """A decision whose cost is not known yet: its row, the round of its learner, and when it was made (Unix time).
+    """A decision whose cost is not known yet, ``made`` at a Unix time.
 
-    ``action`` is the number of what the learner drew, by the law ``drawn`` where a replacement has changed the law.
+    ``action`` is the number of what the learner drew in the round ``aside``, a replacement of which may be played.
     """
 
     decision: Decision
-    row: int
     action: int
-    played: int
+    aside: Aside
     made: float
-    note: Any = None
-    drawn: list[float] | None = None
-
-    def aside(self) -> Aside:
-        """Return the round that the learner put aside."""
-        law = list(self.decision.probabilities) if self.drawn is None else self.drawn
-        return Aside(self.row, law, self.played, self.note)
 
 
 class Book:
@@ -168,31 +160,24 @@ class Book:
         content, in_force = (name, action, q[played], tuple(q), context, beside), rule or (None, None)
         made = Decision(*content, self._seal(*content, *in_force), *in_force)
         self._counts[self.session] = number + 1
-        own = None if aside.q == q else aside.q
-        self.open[name] = Open(made, aside.row, drawn, aside.played, time(), aside.note, own)
+        self.open[name] = Open(made, drawn, aside, time())
         return made
 
-    def made(self, given: object) -> Decision:
-        """Return a decision of this bandit, open or not, from what ``find`` takes; raises InputError on others."""
-        given = _as_stored(given)
-        known = self.open.get(given) if isinstance(given, str) else None
-        if known is not None:
-            return known.decision
-        if not isinstance(given, Decision) or not self._ours(given):
-            raise InputError(f"no decision with the seal of this bandit: {shown(given)}; pass it whole")
-        return given
+    def find(self, given: object, *, ended: bool = False) -> Decision:
+        """Return the decision that is given whole, as JSON or, where it is open, by its id.
 
-    def find(self, given: object) -> Open | Decision:
-        """Return what is open under a decision, its id or its JSON, or a whole one that was made after a save."""
+        Raises InputError on another bandit's, and unless ``ended`` on one that was learnt or given up.
+        """
         given = _as_stored(given)
         name = given.id if isinstance(given, Decision) else given
         if not isinstance(name, str):
-            raise InputError(f"learn takes a Decision, or its id, or the text of Decision.to_json; got {shown(given)}")
+            wanted = "a Decision, or its id, or the text of Decision.to_json"
+            raise InputError(f"a bandit takes {wanted}; got {shown(given)}")
         if isinstance(given, Decision) and not self._ours(given):
             raise InputError(f"decision '{clipped(name)}' is another bandit's, or was changed: its seal does not fit")
         if name in self.open:
-            return self.open[name]
-        if name in self._strangers or self._counted(name):
+            return self.open[name].decision
+        if not ended and (name in self._strangers or self._counted(name)):
             raise InputError(f"decision '{clipped(name)}' is not open: it was learnt already, or given up")
         if not isinstance(given, Decision):
             raise InputError(f"decision '{clipped(name)}' is not known here: pass it whole, see Decision.to_json")
@@ -242,10 +227,10 @@ class Book:
             if override.cost is not None:
                 unit_cost("the cost", override.cost)
         for entry in state["open"]:
-            known = Open(**entry | {"decision": Decision.of_document(entry["decision"])})
-            if not self._ours(known.decision):
-                raise ValueError(f"decision '{clipped(known.decision.id)}' was changed")
-            self.open[known.decision.id] = known
+            decision = Decision.of_document(entry["decision"])
+            if not self._ours(decision):
+                raise ValueError(f"decision '{clipped(decision.id)}' was changed")
+            self.open[decision.id] = Open(**entry | {"decision": decision, "aside": Aside(*entry["aside"])})
         self.begin_session()
 
     def _counted(self, name: str) -> bool:

@@ -67,7 +67,7 @@ class DecisionRounds:
             found.extend(map(self._decide, contexts, offered))
         except BaseException:
             for decision in reversed(found):  # their contexts stay among those seen
-                self.learner.take_up(self.book.open.pop(decision.id).aside())
+                self.learner.take_up(self.book.open.pop(decision.id).aside)
                 self.learner.give_up()
             self._so_far.bind_next()  # the rules may be bound with a decision that is not made
             raise
@@ -84,7 +84,7 @@ class DecisionRounds:
             self.book.close(name, learnt=True)
             return known
         try:
-            self.learner.learn(known.row, known.action, cost, known.aside().q[known.action])
+            self.learner.learn(known.aside.row, known.action, cost, known.aside.q[known.action])
         except BaseException:
             self.book.close(name, learnt=False)
             raise
@@ -102,8 +102,7 @@ class DecisionRounds:
     def override(self, given: object, action: object, by: object, reason: object) -> None:
         """Have a decision be one in whose place a person played ``action``; its cost is still to be learnt."""
         number = place("action", action, list(map(str, self._names)))
-        found = self.book.find(given)
-        decision = found if isinstance(found, Decision) else found.decision
+        decision = self.book.find(given)
         if decision.id in self.book.overridden:
             raise InputError(f"decision '{decision.id}' was overridden already: learn what it cost")
         override = Override.of(decision, self._names[number], by, reason)
@@ -251,12 +250,13 @@ class DecisionRounds:
         raise InputError(f"{forbids} none of the contexts given in advance showed it: give some like this one")
 
     def _taken_up(self, given: object) -> Open:
-        found = self.book.find(given)
-        if isinstance(found, Decision):
-            return self._reopened(found)
-        if self.learner.delayed and found.decision.id not in self.book.overridden:
-            self.learner.take_up(found.aside())
-        return found
+        decision = self.book.find(given)
+        known = self.book.open.get(decision.id)
+        if known is None:
+            return self._reopened(decision)
+        if self.learner.delayed and decision.id not in self.book.overridden:
+            self.learner.take_up(known.aside)
+        return known
 
     def _reopened(self, decision: Decision) -> Open:
         """Return a decision that was made after this bandit was saved, with its round begun again."""
@@ -267,9 +267,10 @@ class DecisionRounds:
             raise InputError(f"decision '{decision.id}' is of the action {shown(decision.action)}: add that first")
         context = self._context(decision)
         row, (tables, *_) = self._row(context), self._read(context, ruled=self.changing)
-        self.learner.take_over(row, list(decision.probabilities))
+        aside = Aside(row, list(decision.probabilities), self.learner.played)
+        self.learner.take_over(row, aside.q)
         self._enter_unbound(row, tables)
-        return Open(decision, row, self._names.index(decision.action), self.learner.played, made=0.0)
+        return Open(decision, self._names.index(decision.action), aside, made=0.0)
 
     def _context(self, decision: Decision) -> Context:
         """Return the context of a decision, with what only constraints and groups read of it."""
@@ -279,7 +280,7 @@ class DecisionRounds:
     def _enter_groups(self, known: Open, cost: float, estimate: float | None, played: Any) -> None:
         if self.groups:
             _, groups, _ = self._read(self._context(known.decision), ruled=False)
-            self.groups.enter(groups, known.row, known.action, self._names.index(played), cost, estimate)
+            self.groups.enter(groups, known.aside.row, known.action, self._names.index(played), cost, estimate)
 
     def _enter_unbound(self, row: int, tables: budget.Tables) -> None:
         """Let a context that was decided on elsewhere enter the constraints; the next decision binds them anew."""

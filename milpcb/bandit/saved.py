@@ -26,7 +26,7 @@ from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 
-FORMAT = 13
+FORMAT = 14
 Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when a statement was made
 
 

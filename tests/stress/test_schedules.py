@@ -109,7 +109,7 @@ class DayByDay:
         if forbidden or (self.ruled and vip and law[0] > 0) or decision.id in self.made or len(law) != len(every):
             self.wrong = f"{decision} where {offered} may be played"
         known = self.book.open[decision.id]
-        made = MadeDecision(decision, row, vip, costs, offered, known.action, known.aside().q[known.action])
+        made = MadeDecision(decision, row, vip, costs, offered, known.action, known.aside.q[known.action])
         self.made[decision.id] = self.now.open[decision.id] = made
         self.now.asked.append(made)
 
