@@ -25,7 +25,7 @@ def open_decisions(bandit: Bandit) -> Any:
 
 def numbers_of(bandit: Bandit, row: Any) -> Any:
     """Return the numbers (d,) by which a bandit knows a row."""
-    return np.ravel(bandit._reader.read(row).numbers).astype(float)
+    return np.ravel(rounds_of(bandit).reader.read(row).numbers).astype(float)
 
 
 def state_of(bandit: Bandit) -> Any:

@@ -34,12 +34,12 @@ class BanditAnswers(BanditParts):
     @property
     def schema(self) -> Schema:
         """The columns of a context that the bandit reads: ``print`` it; see milpcb.data.schema."""
-        return self._reader.schema
+        return self._rounds.reader.schema
 
     def policy(self) -> FoundPolicy:
         """Return the best policy so far: of least total estimated cost; see the learner's ``policy``."""
         with self.lock:
-            best: FoundPolicy = self._reader.show(self._rounds.learner.policy(self._rounds.allowed()))
+            best: FoundPolicy = self._rounds.reader.show(self._rounds.learner.policy(self._rounds.allowed()))
             return best
 
     def rule(self, number: int | None = None) -> RuleInForce:
@@ -48,22 +48,17 @@ class BanditAnswers(BanditParts):
         One is in force with ``learner="bistro_plus"``, ``future="once"``, one future and a noise other than "signed".
         """
         with self.lock:
-            return self._rounds.log.rule(number, self._reader.show, tuple(self._names))
+            return self._rounds.in_force.rule(number)
 
     def rules(self) -> list[RuleInForce]:
         """Return all rules that have been in force, each until the next one's ``since``."""
         with self.lock:
-            log = self._rounds.log
-            return [log.rule(number, self._reader.show, tuple(self._names)) for number in log.rules()]
+            return list(map(self._rounds.in_force.rule, self._rounds.in_force.numbers()))
 
     def why(self, decision: Decision | str) -> Why:
         """Return why a decision, given whole or while open by its id, was made; raises InputError on others."""
         with self.lock:
-            alone = "no choice" if self._settings["baseline"] is None else "baseline"
-            if self._rounds.learner.hides_law:  # what it explores is drawn before its law
-                alone = "exploration"
-            made = self._rounds.book.find(decision, ended=True)
-            return explained(made, self._rounds, self._reader, self._names, alone)
+            return explained(self._rounds.book.find(decision, ended=True), self._rounds)
 
     def overrides(self) -> list[Override]:
         """Return the decisions that a person overrode, in that order, with who, why, and what it cost if known."""
@@ -91,8 +86,9 @@ class BanditAnswers(BanditParts):
         the bandit began with a log. Learners of a known law of contexts take it to be even over ``contexts``.
         """
         with self.lock:
-            others = self._rounds.changing or self._added or self._logged or self._rounds.book.overridden
-            return np.inf if others else self._rounds.learner.guarantee()
+            rounds = self._rounds
+            others = rounds.changing or rounds.added or rounds.replayed or rounds.book.overridden
+            return np.inf if others else rounds.learner.guarantee()
 
     def bound(self, confidence: float | None = None) -> float:
         """Return a bound on mean regret so far that the algorithm's analysis gives of this run; see Learner.bound.
@@ -100,7 +96,7 @@ class BanditAnswers(BanditParts):
         NaN under constraints on contexts that arrive, and once an action was added.
         """
         with self.lock:
-            if self._rounds.changing or self._added:
+            if self._rounds.changing or self._rounds.added:
                 return np.nan
             learner = self._rounds.learner
             return learner.bound(confidence) + learner.ledger.others
@@ -117,10 +113,10 @@ class BanditAnswers(BanditParts):
         eps = real("eps", eps, "above 0 and finite, in the unit of costs or rewards", lambda value: value > 0)
         log = self.log()
         with self.lock:
-            if self._constraints or self._added:
+            if self._rounds.constraints or self._rounds.added:
                 raise InputError("settled is for one class of policies: without constraints, and without new actions")
-            lines = (self._log or [])[: len(log)]
-            reader, width = self._reader, self._scale.unit
+            lines = (self._rounds.log or [])[: len(log)]
+            reader, width = self._rounds.reader, self._scale.unit
         floor = np.array([line[4] for line in lines])
         if not floor.any():
             raise InputError("settled needs a learner that gives every action a chance, such as 'uniform' or 'guarded'")
@@ -141,14 +137,15 @@ class BanditAnswers(BanditParts):
         from milpcb.offline import read_log  # it needs more than a service does
 
         with self.lock:
-            if not self._log:
-                reason = "no decision is learnt yet" if self._log == [] else "the bandit was made without keep_log=True"
+            lines, names, reader = self._rounds.log, self._rounds.names, self._rounds.reader
+            if not lines:
+                reason = "no decision is learnt yet" if lines == [] else "the bandit was made without keep_log=True"
                 raise InputError(f"there is no log: {reason}")
-            features, played, costs, chances, _ = zip(*self._log, strict=True)
-            full = [[*law, *[0.0] * (len(self._names) - len(law))] for law in chances]  # of actions that came later
+            features, played, costs, chances, _ = zip(*lines, strict=True)
+            full = [[*law, *[0.0] * (len(names) - len(law))] for law in chances]  # of actions that came later
             law = None if self._rounds.learner.hides_law else np.array(full)
-        taken = [self._names[action] for action in played]
-        return read_log(self._reader.table(features), taken, cost=costs, propensity=law, actions=self._names)
+        taken = [names[action] for action in played]
+        return read_log(reader.table(features), taken, cost=costs, propensity=law, actions=names)
 
     # ----------------------------------------------------------------- statement: limits are rounded to where they hold
 
@@ -161,7 +158,7 @@ class BanditAnswers(BanditParts):
         with self.lock:
             if not self._rounds.groups:
                 raise InputError('name the groups beforehand, as in Bandit(..., groups=["region = north", "age > 60"])')
-            return self._rounds.groups.summaries(self._rounds.allowed(), self._names, confidence, self._scale)
+            return self._rounds.groups.summaries(self._rounds.allowed(), self._rounds.names, confidence, self._scale)
 
     def statement(self, confidence: float = 0.95) -> str:
         """Return in sentences what can be stated of this very bandit, in the unit of its costs or rewards."""
@@ -199,13 +196,13 @@ class BanditAnswers(BanditParts):
         else:
             reason = self._reason(n, learner.ledger.covered(oracle, confidence))
             yield f"It is not known yet with {sure} confidence how much {best}: {reason}."
-        if (baseline := self._settings["baseline"]) is not None:
+        if (baseline := self._rounds.settings["baseline"]) is not None:
             yield from self._of_baseline(learner, baseline)
 
     def _compared(self) -> str:
         """Return what the policies of the class are called: "decision trees", and that they keep constraints."""
-        words = re.findall(r"[A-Z][a-z]*|[A-Z]+(?![a-z])", type(self._policies).__name__)
-        return " ".join(map(str.lower, words)) + (" that keep the constraints" if self._constraints else "")
+        words = re.findall(r"[A-Z][a-z]*|[A-Z]+(?![a-z])", type(self._rounds.reader.given).__name__)
+        return " ".join(map(str.lower, words)) + (" that keep the constraints" if self._rounds.constraints else "")
 
     def _reason(self, n: int, covered: float) -> str:
         if not covered:  # no more is certain than that no cost is below 0
@@ -241,8 +238,8 @@ class BanditAnswers(BanditParts):
 
     def _others(self) -> Iterator[str]:
         book = self._rounds.book
-        if self._added:
-            names = ", ".join(f"'{name}'" for name in self._added)
+        if self._rounds.added:
+            names = ", ".join(f"'{name}'" for name in self._rounds.added)
             yield f"Before {names} came, policies that name it are taken to play the first action instead."
         if book.overridden:
             of_all = f"Of {counted(self._made, 'decision')}, a person overrode {as_count(len(book.overridden))}"

@@ -37,13 +37,16 @@ class ContextReader:
 
     Attributes
     ----------
-    policies : the class that reads the numbers
-    names : of the features, () where there are none
+    given, policies : the class as it was given, and as it reads the numbers
+    names, actions : of the features, () where there are none; of the actions, their numbers where they have none
     schema : of the features, and of what was declared beside them for constraints
 
     """
 
     def __init__(self, policies: PolicyClass, declared: Mapping[str, Sequence[Value]] | None) -> None:
+        self.given = policies
+        called = getattr(policies, "action_names", None)
+        self.actions: list[Any] = list(map(str, called)) if called else list(range(policies.n_actions))
         cuts_of_none = isinstance(cuts := getattr(policies, "thresholds", None), (list, tuple)) and not cuts
         self.featureless = cuts_of_none and is_dataclass(policies)
         if self.featureless:  # one constant feature stands in the place of none

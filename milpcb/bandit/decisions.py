@@ -217,7 +217,7 @@ class Book:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a saved state, in a session of its own; raises LookupError, TypeError, ValueError on others."""
+        """Go on from a saved state, see ``begin_session``; raises LookupError, TypeError, ValueError on others."""
         self._key = bytes.fromhex(state["key"])
         self._counts = {str(name): whole("a count", count, 0) for name, count in state["sessions"].items()}
         self._strangers = set(map(str, state["strangers"]))
@@ -231,7 +231,6 @@ class Book:
             if not self._ours(decision):
                 raise ValueError(f"decision '{clipped(decision.id)}' was changed")
             self.open[decision.id] = Open(**entry | {"decision": decision, "aside": Aside(*entry["aside"])})
-        self.begin_session()
 
     def _counted(self, name: str) -> bool:
         session, _, rest = name.partition("-")

@@ -23,40 +23,29 @@ if TYPE_CHECKING:
     from milpcb.offline import Log
 
 
-def as_document(baseline: Any, names: Sequence[Any]) -> dict[str, Any]:
+def as_document(given: Any, names: Sequence[Any]) -> dict[str, Any]:
     """Return an action, or a policy of ours, as plain data; raises UnknownNameError on anything else."""
-    if hasattr(baseline, "document") and hasattr(baseline, "predict"):
-        return {"policy": baseline.document()}
+    if hasattr(given, "document") and hasattr(given, "predict"):
+        return {"policy": given.document()}
     what = "baseline, which is an action, or a policy as milpcb.policies.from_json reads it:"
-    return {"action": place(what, baseline, list(map(str, names)))}
+    return {"action": place(what, given, list(map(str, names)))}
 
 
-class Today:
-    """The baseline of ``as_document``: ``look`` at a context, then call it for the number of its action."""
+def baseline(document: Mapping[str, Any], reader: ContextReader) -> Callable[[Context], int]:
+    """Return the baseline of ``as_document`` as a function from a context to the number of its action."""
+    if "action" in document:
+        action = int(document["action"])
+        return lambda _context: action
+    policy = registry.load("policy", str(document["policy"]["class"])).from_document(document["policy"])
+    by_name, names = bool(reader.names and policy.names.features), list(map(str, reader.actions))
+    if by_name:
+        _check_read(policy, reader.names)
 
-    def __init__(self, document: Mapping[str, Any], reader: ContextReader, names: Sequence[Any]) -> None:
-        self._action = int(document["action"]) if "action" in document else -1
-        self._policy: Any = None
-        self._features, self._names = reader.names, list(map(str, names))
-        if self._action < 0:
-            written = document["policy"]
-            self._policy = registry.load("policy", str(written["class"])).from_document(written)
-            self._by_name = bool(self._features and self._policy.names.features)
-            if self._by_name:
-                _check_read(self._policy, self._features)
+    def plays(context: Context) -> int:
+        row = dict(zip(reader.names, context.features, strict=True)) if by_name else context.features
+        return int(played(policy, [row], names)[0])
 
-    def __repr__(self) -> str:
-        return repr(self._names[self._action]) if self._policy is None else type(self._policy).__name__
-
-    def look(self, context: Context) -> None:
-        """Take the action for a context, which is what is returned until the next one."""
-        if self._policy is not None:
-            row = dict(zip(self._features, context.features, strict=True)) if self._by_name else context.features
-            self._action = int(played(self._policy, [row], self._names)[0])
-
-    def __call__(self, row: int) -> int:
-        del row
-        return self._action
+    return plays
 
 
 def _check_read(policy: Any, names: Sequence[str]) -> None:
@@ -72,12 +61,6 @@ def _check_read(policy: Any, names: Sequence[str]) -> None:
         )
 
 
-def action_names(policies: PolicyClass) -> list[Any]:
-    """Return the names of the actions, their numbers where they have none."""
-    names = getattr(policies, "action_names", None)
-    return list(map(str, names)) if names else list(range(policies.n_actions))
-
-
 def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
     """Return the class with one action more, the last one; raises InputError where it cannot have it."""
     own: set[str] = {part.name for part in fields(policies)} if is_dataclass(policies) else set()
@@ -91,9 +74,17 @@ def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
 
 
 def known(
-    contexts: Any, reader: ContextReader, constraints: Sequence[NamedConstraint], actions: Sequence[Any]
-) -> tuple[Floats, list[LabelConstraint]]:
-    """Return contexts that are known in advance as the numbers (m, d) that the class reads, and constraints on them."""
+    contexts: Any, reader: ContextReader, constraints: Sequence[NamedConstraint]
+) -> tuple[Floats | None, list[LabelConstraint]]:
+    """Return contexts that are known in advance as the numbers (m, d) that the class reads, and constraints on them.
+
+    None and none where contexts arrive; raises InputError on constraints by rows then.
+    """
+    if contexts is None:
+        for rule in constraints:
+            if rule.by_row:
+                raise InputError(f"{rule.by_row} of a constraint is by rows, and contexts arrive: give contexts=...")
+        return None, []
     if reader.declared:
         rows = reader.read_all(contexts)
         if not rows:
@@ -101,18 +92,16 @@ def known(
         numbers = np.vstack([context.numbers for context in rows])
     else:
         numbers = reader.policies.read(contexts)
-    if not constraints:
-        return numbers, []
-    return numbers, bind_to(constraints, contexts, reader.names, actions)
+    return numbers, bind_to(constraints, contexts, reader.names, reader.actions)
 
 
 def learner(
     settings: Mapping[str, Any],
     oracle: Any,
+    constrained: bool,
+    usual: Callable[[int], int] | None,
     *,
     arrive: bool,
-    constrained: bool,
-    today: Callable[[int], int] | None,
 ) -> Learner:
     """Return the learner of a bandit's settings, around a baseline if there is one; raises InputError."""
     name = settings["learner"]
@@ -128,11 +117,11 @@ def learner(
     elif injection.asks(cls, "pool") or injection.asks(cls, "contexts"):
         raise InputError(f"learner '{name}' needs to know contexts: give Bandit the contexts that can occur")
     alone = cast("Learner", injection.make(cls, supplied, settings["options"]))
-    if today is None:
+    if usual is None:
         return alone
     options = {name: option for name, option in settings["baseline"].items() if name != "is"}
     around = registry.load("learner", "conservative")
-    return cast("Learner", injection.make(around, supplied, {"inner": alone, "baseline": today, **options}))
+    return cast("Learner", injection.make(around, supplied, {"inner": alone, "baseline": usual, **options}))
 
 
 def logged_rounds(log: Log, names: Sequence[Any], scale: Scale) -> Iterator[tuple[int, float, list[float]]]:

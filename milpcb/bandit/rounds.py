@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from milpcb.bandit.decisions import Book, Decision, Open, Override
 from milpcb.bandit.groups import Groups
 from milpcb.bandit.rule import RuleLog
 from milpcb.constraints import NamedConstraint, NamedRows
+from milpcb.core.checks import index, probabilities, unit_cost
+from milpcb.core.kept import restore_into, state_of
 from milpcb.data.actions import place
 from milpcb.data.columns import Value, Values
 from milpcb.data.fields import plain
@@ -23,21 +25,23 @@ from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.types import Aside, Floats
 
+KEPT, DRAWN = ("_so_far", "book", "in_force", "groups", "added", "replayed"), ("learner", "_rng")
 Beside = tuple[tuple[str, Value], ...]  # what constraints read of a context beside its features, by name
 
 
 class DecisionRounds:
-    """Everything of a bandit that changes; ``changing`` is whether constraints are on contexts that arrive."""
+    """The parts of a bandit, and all that changes; ``changing``: whether constraints are on contexts that arrive."""
 
     def __init__(
         self,
         settings: Mapping[str, Any],
         reader: ContextReader,
-        names: Sequence[Any],
         constraints: Sequence[NamedConstraint],
         known: tuple[Floats | None, Sequence[Any]],
     ) -> None:
-        self._settings, self._reader, self._names, self._constraints = settings, reader, names, constraints
+        self.settings, self.reader, self.constraints, self.names = settings, reader, constraints, reader.actions
+        for constraint in constraints:
+            constraint.named(self.names)
         numbers, rules = known
         self._arrive, self.rules = numbers is None, list(rules)
         self.changing = self._arrive and bool(constraints)
@@ -47,13 +51,18 @@ class DecisionRounds:
             self.oracle = GrowingOracle(reader.policies, constrained=self.changing, **settings["oracle"])
         else:
             self.oracle = open_oracle(reader.policies, numbers, constraints=rules, **settings["oracle"])
-        self._today = None if settings["baseline"] is None else made.Today(settings["baseline"]["is"], reader, names)
-        self.learner = made.learner(
-            settings, self.oracle, arrive=self._arrive, constrained=bool(constraints), today=self._today
-        )
+        today = settings["baseline"]
+        self._baseline = None if today is None else made.baseline(today["is"], reader)
+        self._usual = -1  # the action of the baseline, if there is one, for the context of the round
+        usual = None if today is None else lambda _row: self._usual
+        self.learner = made.learner(settings, self.oracle, bool(constraints), usual, arrive=self._arrive)
         self.book = Book()
-        self.log = RuleLog(self.oracle, self.learner)
-        self.groups = Groups(settings["groups"], len(names))
+        self.in_force = RuleLog(self.oracle, self.learner, reader)
+        self.groups = Groups(settings["groups"], len(self.names))
+        self.added: list[str] = []  # actions that came later
+        self.replayed = 0  # rounds of others
+        # features, action (number), cost, law and least chance of each decision learnt
+        self.log: list[list[Any]] | None = [] if settings["keep_log"] else None
         self._rng = rng.child(settings["seed"], "actions")
 
     # ----------------------------------------------------------------- decisions
@@ -61,7 +70,7 @@ class DecisionRounds:
     def act(self, contexts: Sequence[Context], available: Sequence[Any]) -> list[Decision]:
         """Return a decision for each context, among the actions ``available`` to it; where one cannot be made, none."""
         self._check_turn(len(contexts))
-        offered = [_offered_actions(each, self._names) for each in available]
+        offered = [_offered_actions(each, self.names) for each in available]
         found: list[Decision] = []
         try:
             found.extend(map(self._decide, contexts, offered))
@@ -73,24 +82,27 @@ class DecisionRounds:
             raise
         return found
 
-    def learn(self, given: object, cost: float) -> Open:
-        """Take in what a decision cost; return what was known of it. What the learner raises ends the decision."""
+    def learn(self, given: object, cost: float) -> None:
+        """Take in what a decision cost; what the learner raises ends the decision."""
+        floor = self.learner.least_chance  # as it was when the decision was made, see ``Bandit.settled``
         known = self._taken_up(given)
-        name = known.decision.id
+        decision, name = known.decision, known.decision.id
         if name in self.book.overridden:
             self.learner.pay(cost)
             override = self.book.overridden[name] = replace(self.book.overridden[name], cost=cost)
             self._enter_groups(known, cost, None, override.instead)
             self.book.close(name, learnt=True)
-            return known
+            return
         try:
             self.learner.learn(known.aside.row, known.action, cost, known.aside.q[known.action])
         except BaseException:
             self.book.close(name, learnt=False)
             raise
         self.book.close(name, learnt=True)
-        self._enter_groups(known, cost, self.learner.ledger.last, known.decision.action)
-        return known
+        self._enter_groups(known, cost, self.learner.ledger.last, decision.action)
+        if self.log is not None:
+            action = self.names.index(decision.action)
+            self.log.append([list(decision.context), action, cost, list(decision.probabilities), floor])
 
     def give_up(self, given: object) -> None:
         """End a decision whose cost will never be known."""
@@ -101,11 +113,11 @@ class DecisionRounds:
 
     def override(self, given: object, action: object, by: object, reason: object) -> None:
         """Have a decision be one in whose place a person played ``action``; its cost is still to be learnt."""
-        number = place("action", action, list(map(str, self._names)))
+        number = place("action", action, list(map(str, self.names)))
         decision = self.book.find(given)
         if decision.id in self.book.overridden:
             raise InputError(f"decision '{decision.id}' was overridden already: learn what it cost")
-        override = Override.of(decision, self._names[number], by, reason)
+        override = Override.of(decision, self.names[number], by, reason)
         known = self._taken_up(given)
         there = decision.probabilities[number : number + 1] > (0.0,)  # else the baseline may have been replaced there
         self.learner.override(number if there else -1)
@@ -122,18 +134,21 @@ class DecisionRounds:
         self.learner.learn(row, action, cost, law[action])
         self._enter_unbound(row, tables)
         self.groups.enter(groups, row, action, action, cost, self.learner.ledger.last)
+        self.replayed += 1
 
-    def with_actions(self, reader: ContextReader, names: Sequence[Any]) -> DecisionRounds:
-        """Return the rounds of a class with more actions, which go on in place of these; raises InputError."""
-        if self._constraints or self.groups:
+    def with_action(self, name: Any) -> DecisionRounds:
+        """Return the rounds of a class with another action, which go on in place of these; raises InputError."""
+        reader = ContextReader(made.with_action(self.reader.given, name), self.reader.declared)
+        if self.constraints or self.groups:
             raise InputError("an action can be added where there are neither constraints nor groups")
         known = (None if self._arrive else self.oracle.contexts, ())
-        made = DecisionRounds(self._settings, reader, names, self._constraints, known)
+        grown = DecisionRounds(self.settings, reader, self.constraints, known)
         if self._arrive and self.oracle.n_contexts:
-            made.oracle.rows(self.oracle.contexts)
-        made.learner.go_on(self.learner)
-        made.book, made._rng = self.book, self._rng
-        return made
+            grown.oracle.rows(self.oracle.contexts)
+        grown.learner.go_on(self.learner)
+        grown.book, grown.log, grown._rng = self.book, self.log, self._rng
+        grown.added, grown.replayed = [*self.added, name], self.replayed
+        return grown
 
     def allowed(self) -> Any:
         """Return the oracle of the policies that keep the constraints on all contexts so far."""
@@ -149,12 +164,8 @@ class DecisionRounds:
             "rules": budget.as_plain(self.rules),
             "contexts": None if self._arrive else self.oracle.contexts.tolist(),
             "seen": self.oracle.contexts.tolist() if self._arrive and self.oracle.n_contexts else None,
-            "so_far": self._so_far.state(),
-            "learner": self.learner.state(),
-            "actions": rng.freeze(self._rng),
-            "book": self.book.state(),
-            "in_force": self.log.state(),
-            "groups": self.groups.state(),
+            "log": None if self.log is None else list(self.log),
+            **state_of(self, (*KEPT, *DRAWN)),
         }
 
     @staticmethod
@@ -172,21 +183,14 @@ class DecisionRounds:
             self.rules = budget.of_plain(state["rules"], self.oracle.n_contexts)
             if self.rules:
                 self.oracle.hold(self.rules)
-        self._so_far.restore(state["so_far"])
-        self.book.restore(state["book"])
-        self.learner.restore(rng.parted(state["learner"], self.book.session))
-        rng.thaw(self._rng, rng.parted(state["actions"], self.book.session))
-        self.log.restore(state["in_force"])
-        self.groups.restore(state["groups"])
+        restore_into(self, KEPT, dict(state))
+        self.log = _checked_log(state["log"], len(self.names))
+        self.part({name: state[name] for name in ("learner", "rng")})
 
-    def part(self) -> None:
-        """Begin a session, with ids and draws of its own, in a process that goes on beside another."""
+    def part(self, drawn: Any = None) -> None:
+        """Begin a session, with ids and draws of its own, beside others that go on from the same draws."""
         self.book.begin_session()
-        before = self.learner.state()
-        own = rng.parted(before, self.book.session)
-        if own != before:
-            self.learner.restore(own)
-        rng.thaw(self._rng, rng.parted(rng.freeze(self._rng), self.book.session))
+        restore_into(self, DRAWN, rng.parted(drawn or state_of(self, DRAWN), self.book.session))
 
     # ----------------------------------------------------------------- inside
 
@@ -198,7 +202,7 @@ class DecisionRounds:
             raise InputError(f"{name} takes costs in order, so it decides for one context at a time, not {count}")
 
     def _decide(self, context: Context, offered: list[int] | None) -> Decision:
-        row, (tables, _, beside) = self._row(context), self._read(context, ruled=bool(self._constraints))
+        row, (tables, _, beside) = self._row(context), self._read(context, ruled=bool(self.constraints))
         renewed = self.changing and self._so_far.due(row, tables)
         if renewed:
             rules = self._so_far.rules(self.oracle.n_contexts, row, tables)
@@ -206,19 +210,19 @@ class DecisionRounds:
             self.rules = rules
         q = self.learner.act(row)
         law = q.tolist() if offered is None else _replaced(q.tolist(), offered)
-        if self._constraints:
-            self._check_allowed(row, np.array(law), tables)
+        if self.constraints:
+            self._check_allowed(np.array(law), tables)
         drawn = rng.draw_action(q, self._rng)
         action = drawn if offered is None or drawn in offered else offered[0]
         if self.changing:
             self._so_far.enter(row, tables, bound=renewed)
         aside = self.learner.set_aside() if self.learner.delayed else Aside(row, q.tolist(), self.learner.played)
-        rule = self.log.look(row)
-        return self.book.enter(self._names[action], law, context.features, beside, drawn, aside, action, rule)
+        rule = self.in_force.look(row)
+        return self.book.enter(self.names[action], law, context.features, beside, drawn, aside, action, rule)
 
     def _row(self, context: Context) -> int:
-        if self._today is not None:
-            self._today.look(context)
+        if self._baseline is not None:
+            self._usual = self._baseline(context)
         numbers = np.array(context.numbers, dtype=float)
         numbers.setflags(write=False)  # so that it need not be copied
         return int(self.oracle.rows(numbers)[0])
@@ -227,25 +231,25 @@ class DecisionRounds:
         """Return tables of constraints, if they count, and groups at a context, and what they read beside features."""
         if not (ruled or self.groups):
             return [], [], ()
-        noted = _Noted(self._reader.columns(context))
-        rows = NamedRows(noted, self._names)
+        noted = _Noted(self.reader.columns(context))
+        rows = NamedRows(noted, self.names)
         try:
             tables, groups = self._so_far.tables(rows) if ruled else [], self.groups.members(rows)
         except InputError as error:
-            advice = self._reader.advice(context)
+            advice = self.reader.advice(context)
             if not advice:
                 raise
             raise InputError(f"{error}; {advice}") from error
-        others = sorted(noted.read - {*self._reader.names})
+        others = sorted(noted.read - {*self.reader.names})
         return tables, groups, tuple((name, plain(noted[name][0])) for name in others)
 
-    def _check_allowed(self, row: int, q: Floats, tables: budget.Tables) -> None:
+    def _check_allowed(self, q: Floats, tables: budget.Tables) -> None:
         drawn = np.flatnonzero((q > 0.0) & self._so_far.forbidden(tables))
         if not len(drawn):
             return
         self.learner.give_up()
-        forbids = f"a guard-rail forbids '{self._names[drawn[0]]}' for this context, and"
-        if self._today is not None and self._today(row) == drawn[0]:
+        forbids = f"a guard-rail forbids '{self.names[drawn[0]]}' for this context, and"
+        if self._usual == drawn[0]:
             raise InputError(f"{forbids} the baseline plays it: give a baseline that keeps all guard-rails")
         raise InputError(f"{forbids} none of the contexts given in advance showed it: give some like this one")
 
@@ -263,24 +267,24 @@ class DecisionRounds:
         if not self.learner.delayed:
             name = type(self.learner).__name__
             raise InputError(f"{name} takes costs in order: decision '{decision.id}', made after it was saved, is lost")
-        if decision.action not in self._names:  # it was added after this bandit was saved, too
+        if decision.action not in self.names:  # it was added after this bandit was saved, too
             raise InputError(f"decision '{decision.id}' is of the action {shown(decision.action)}: add that first")
         context = self._context(decision)
         row, (tables, *_) = self._row(context), self._read(context, ruled=self.changing)
         aside = Aside(row, list(decision.probabilities), self.learner.played)
         self.learner.take_over(row, aside.q)
         self._enter_unbound(row, tables)
-        return Open(decision, self._names.index(decision.action), aside, made=0.0)
+        return Open(decision, self.names.index(decision.action), aside, made=0.0)
 
     def _context(self, decision: Decision) -> Context:
         """Return the context of a decision, with what only constraints and groups read of it."""
-        context = self._reader.read_row(decision.context)
+        context = self.reader.read_row(decision.context)
         return replace(context, named={**context.named, **dict(decision.beside)})
 
     def _enter_groups(self, known: Open, cost: float, estimate: float | None, played: Any) -> None:
         if self.groups:
             _, groups, _ = self._read(self._context(known.decision), ruled=False)
-            self.groups.enter(groups, known.aside.row, known.action, self._names.index(played), cost, estimate)
+            self.groups.enter(groups, known.aside.row, known.action, self.names.index(played), cost, estimate)
 
     def _enter_unbound(self, row: int, tables: budget.Tables) -> None:
         """Let a context that was decided on elsewhere enter the constraints; the next decision binds them anew."""
@@ -297,6 +301,18 @@ class _Noted(dict[str, Values]):
     def __getitem__(self, name: str) -> Values:
         self.read.add(name)
         return super().__getitem__(name)
+
+
+def _checked_log(lines: Any, n_actions: int) -> list[list[Any]] | None:
+    """Return the lines of a saved log: features, action (number), cost, law, floor; raises TypeError, ValueError."""
+    for features, action, cost, law, floor in lines or ():
+        index("action", action, len(law))
+        unit_cost("the cost", cost)
+        unit_cost("the floor of its law", floor)
+        if not isinstance(features, list) or len(features) != len(lines[0][0]) or not 2 <= len(law) <= n_actions:
+            raise ValueError("the log has a line that no bandit wrote")
+        probabilities(np.array(law, dtype=float), len(law))
+    return cast("list[list[Any]] | None", lines)
 
 
 def _offered_actions(available: Any, names: Sequence[Any]) -> list[int] | None:

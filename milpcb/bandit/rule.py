@@ -1,7 +1,7 @@
 """The rule in force of a bandit, published, exported and logged; and why a decision was made, by the rule."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf, nextafter
@@ -71,8 +71,8 @@ class RuleChange(NamedTuple):
 class RuleLog:
     """Which rule was in force when. It asks the oracle for a policy by what it plays on the known contexts."""
 
-    def __init__(self, oracle: Any, learner: Any) -> None:
-        self._oracle, self._learner = oracle, learner
+    def __init__(self, oracle: Any, learner: Any, reader: ContextReader) -> None:
+        self._oracle, self._learner, self._reader = oracle, learner, reader
         self._changes: list[RuleChange] = []
         self._leaves: list[int | None] = []  # of the known contexts, under the rule in force
 
@@ -88,21 +88,29 @@ class RuleLog:
             self._leaves = _leaves(rule.policy, self._oracle.contexts)
         return number, self._leaves[row]
 
-    def rules(self) -> list[int]:
+    def numbers(self) -> list[int]:
         """Return the numbers of all rules so far."""
         return [change.number for change in self._changes]
 
-    def rule(self, number: int | None, show: Callable[[Any], Any], names: tuple[Any, ...]) -> RuleInForce:
+    def rule(self, number: int | None = None) -> RuleInForce:
         """Return the rule in force, or an earlier one by its number; raises InputError where there is none."""
+        change = self._change(number)
+        date, policy = datetime.fromtimestamp(change.made, UTC), self._reader.show(self._policy_of(change))
+        exploration = 1 / self._learner.scale
+        return RuleInForce(change.number, change.since, date, exploration, policy, tuple(self._reader.actions))
+
+    def policy(self, number: int) -> FoundPolicy:
+        """Return the policy of a rule, as the class has it; raises InputError where there is no such rule."""
+        return self._policy_of(self._change(number))
+
+    def _change(self, number: int | None) -> RuleChange:
         if not self._changes:
             raise InputError('no rule is in force: that is for learner="bistro_plus", future="once", noise="half"')
         known = {change.number: change for change in self._changes}
         change = known.get(self._changes[-1].number if number is None else number)
         if change is None:
             raise InputError(f"there is no rule {number}: rules 1 to {self._changes[-1].number} have been in force")
-        date = datetime.fromtimestamp(change.made, UTC)
-        policy = show(self._policy_of(change))
-        return RuleInForce(change.number, change.since, date, 1 / self._learner.scale, policy, names)
+        return change
 
     def state(self) -> list[list[Any]]:
         """Return the log as plain data."""
@@ -192,14 +200,15 @@ class Why:
         return "\n".join([*lines, change, f"{play} here."])
 
 
-def explained(made: Any, rounds: Any, reader: ContextReader, names: Sequence[Any], alone: str) -> Why:
-    """Return the reasons of a decision of the rounds; ``alone``: what it means that no other action had a chance."""
-    oracle, learner, context = rounds.allowed(), rounds.learner, reader.read_row(made.context)
+def explained(made: Any, rounds: Any) -> Why:
+    """Return the reasons of a decision of the rounds."""
+    oracle, learner, reader = rounds.allowed(), rounds.learner, rounds.reader
+    names, context = reader.actions, reader.read_row(made.context)
     numbers = np.array(context.numbers, dtype=float)
     row = int(rounds.oracle.rows(numbers)[0])
     policy, judged = learner.policy(oracle), learner.judged(oracle)
     if made.rule_number is not None:
-        policy = rounds.log.rule(made.rule_number, lambda found: found, tuple(names)).policy
+        policy = rounds.in_force.policy(made.rule_number)
     every = learner.ledger.totals(oracle.n_contexts, oracle.n_actions)
     chance = learner.certificate_error(oracle) * np.sqrt(judged.sum() / every.sum() if every.any() else 1)
     profile = oracle.profile(judged, row)
@@ -207,11 +216,12 @@ def explained(made: Any, rounds: Any, reader: ContextReader, names: Sequence[Any
     if made.action == names[own]:
         by = "rule"
     elif sum(probability > 0 for probability in made.probabilities) == 1:
-        by = alone
+        hidden = "exploration" if learner.hides_law else ""  # what it explores is drawn before its law
+        by = hidden or ("no choice" if rounds.settings["baseline"] is None else "baseline")
     else:
         by = "majority" if made.probability > 0.5 else "exploration"
     features = range(len(context.features))
-    found = (_change(policy, reader, names, context.features, i, own, oracle.contexts) for i in features)
+    found = (_change(policy, reader, context.features, i, own, oracle.contexts) for i in features)
     nearest = min((change for change in found if change), key=lambda change: change.steps, default=None)
     more = {names[a]: float(v) for a, v in enumerate(profile - profile.min()) if a != own and np.isfinite(v)}
     shown = reader.show(policy)
@@ -220,7 +230,7 @@ def explained(made: Any, rounds: Any, reader: ContextReader, names: Sequence[Any
 
 
 def _change(
-    policy: Any, reader: ContextReader, names: Sequence[Any], features: Sequence[Value], i: int, played: int, known: Any
+    policy: Any, reader: ContextReader, features: Sequence[Value], i: int, played: int, known: Any
 ) -> FeatureChange | None:
     name = reader.names[i] if reader.names else f"x{i}"
     tried = sorted(_candidates(policy, reader, features, i, known), key=lambda candidate: candidate[2:])
@@ -230,7 +240,7 @@ def _change(
     actions = policy.predict(np.vstack([np.array(row, dtype=float) for row in rows])).tolist()
     for (_, words, steps, _), action in zip(tried, actions, strict=True):
         if action != played:
-            return FeatureChange(name, f"{name_in_words(name)} {words}", names[action], steps)
+            return FeatureChange(name, f"{name_in_words(name)} {words}", reader.actions[action], steps)
     return None
 
 

@@ -2,29 +2,24 @@
 
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, Self, cast
-from weakref import WeakSet
 
-import numpy as np
-
-from milpcb.bandit import made
 from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision, Open, Override, makers
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.scale import Scale
-from milpcb.constraints.by_names import NamedConstraint, as_document, of_document
+from milpcb.constraints.by_names import as_document, of_document
 from milpcb.core import files, gate
-from milpcb.core.checks import index, instance, probabilities, unit_cost, whole
+from milpcb.core.checks import instance, whole
 from milpcb.core.decimals import spaced
 from milpcb.errors import InputError, MilpcbError, RunError, shown
 from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
-from milpcb.types import Floats
 
 FORMAT = 14
 Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when a statement was made
@@ -95,30 +90,17 @@ def written_class(written: Mapping[str, Any] | None) -> PolicyClass:
     return cast("PolicyClass", injection.make(registry.load("policies", written["name"]), {}, written["options"]))
 
 
-def checked_log(lines: Any, n_actions: int) -> list[list[Any]] | None:
-    """Return the lines of a saved log: features, action (number), cost, law, floor; raises TypeError, ValueError."""
-    for features, action, cost, law, floor in lines or ():
-        index("action", action, len(law))
-        unit_cost("the cost", cost)
-        unit_cost("the floor of its law", floor)
-        if not isinstance(features, list) or len(features) != len(lines[0][0]) or not 2 <= len(law) <= n_actions:
-            raise ValueError("the log has a line that no bandit wrote")
-        probabilities(np.array(law, dtype=float), len(law))
-    return cast("list[list[Any]] | None", lines)
-
-
-_every: WeakSet[Any] = WeakSet()  # forks wait for their locks: then no other thread is in the middle of anything
-_held = ExitStack()
+_held = ExitStack()  # of all locks: a fork waits until no other thread is in the middle of anything
 
 
 def _before() -> None:
-    for owner in list(_every):
+    for owner in set(makers.values()):
         _held.enter_context(owner.lock)
 
 
 def _in_child() -> None:
     _held.pop_all()
-    for owner in list(_every):
+    for owner in set(makers.values()):
         owner.lock = RLock()
         owner.forked()
 
@@ -165,31 +147,11 @@ class BanditParts:
         self._rounds.part()
         makers[self._rounds.book.session] = self
 
-    def _set_up(
-        self,
-        policies: PolicyClass,
-        settings: dict[str, Any],
-        scale: Scale,
-        values: Any,
-        constraints: list[NamedConstraint],
-    ) -> None:
-        self._saving = Lock()
-        self._policies, self._settings, self._constraints = policies, settings, constraints
-        self._scale = scale
-        self._reader = ContextReader(policies, values)
-        self._names = made.action_names(policies)
-        for constraint in constraints:
-            constraint.named(self._names)
+    def _set_up(self, rounds: DecisionRounds, scale: Scale) -> None:
+        self._saving, self.lock = Lock(), RLock()
+        self._rounds, self._scale = rounds, scale
         self._stated: Stated | None = None
-        self._added: list[str] = []  # actions that came later
-        self._logged = 0  # rounds of the log that it began with
-        self._log: list[list[Any]] | None = [] if settings["keep_log"] else None  # see checked_log
-
-    def _begin(self, known: tuple[Floats | None, Sequence[Any]]) -> None:
-        self._rounds = DecisionRounds(self._settings, self._reader, self._names, self._constraints, known)
-        self.lock = RLock()
-        _every.add(self)  # not before: a fork asks for all of it
-        makers[self._rounds.book.session] = self
+        makers[rounds.book.session] = self  # not before: a fork asks for all of it
 
     def _content(self) -> bytes:
         with self.lock:
@@ -200,31 +162,27 @@ class BanditParts:
             raise InputError(f"this bandit cannot be saved, as its options are no plain data: {error}") from error
 
     def _state(self) -> dict[str, Any]:
+        rounds = self._rounds
         return {
-            "policies": as_written(self._policies),
-            "settings": self._settings,
+            "policies": as_written(rounds.reader.given),
+            "settings": rounds.settings,
             "scale": self._scale,
-            "values": self._reader.declared,
-            "constraints": [as_document(rule) for rule in self._constraints],
+            "values": rounds.reader.declared,
+            "constraints": [as_document(rule) for rule in rounds.constraints],
             "stated": self._stated,
-            "added": list(self._added),
-            "logged": self._logged,
-            "log": None if self._log is None else list(self._log),
-            **self._rounds.state(),
+            **rounds.state(),
         }
 
     def __getstate__(self) -> tuple[PolicyClass, dict[str, Any]]:
-        return self._policies, files.unsealed(self._content()) or {}
+        return self._rounds.reader.given, files.unsealed(self._content()) or {}
 
     def __setstate__(self, kept: tuple[PolicyClass, Mapping[str, Any]]) -> None:
         policies, state = kept
         constraints = [of_document(document) for document in state["constraints"]]
-        self._set_up(policies, dict(state["settings"]), Scale.restored(state["scale"]), state["values"], constraints)
-        self._begin(DecisionRounds.known(state))
-        self._rounds.restore(state)
-        makers[self._rounds.book.session] = self
+        reader, known = ContextReader(policies, state["values"]), DecisionRounds.known(state)
+        rounds = DecisionRounds(dict(state["settings"]), reader, constraints, known)
+        rounds.restore(state)
+        self._set_up(rounds, Scale.restored(state["scale"]))
         if state["stated"] is not None:
             learnt, paid = state["stated"]
-            self._stated = (whole("stated", learnt, 0, self._rounds.counted()), float(paid))
-        self._added, self._logged = list(map(str, state["added"])), whole("logged", state["logged"], 0)
-        self._log = checked_log(state["log"], len(self._names))
+            self._stated = (whole("stated", learnt, 0, rounds.counted()), float(paid))

@@ -11,6 +11,7 @@ from milpcb.bandit.answers import BanditAnswers
 from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.groups import listed_groups
+from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.scale import Scale
 from milpcb.constraints.by_names import NamedConstraint, listed
 from milpcb.core.checks import instance
@@ -79,9 +80,9 @@ class Bandit(BanditAnswers):
     ) -> None:
         instance("policies", policies, PolicyClass, "a policy class, as in DecisionTrees(n_actions=3)")
         instance("oracle", oracle, (str, Mapping), "a kind, such as 'search', or a table of its options")
-        today = None
+        reader, rules, today = ContextReader(policies, values), listed(constraints), None
         if baseline is not None:
-            document = made.as_document(baseline, made.action_names(policies))
+            document = made.as_document(baseline, reader.actions)
             today = {"is": document, "loss": loss, "confidence": confidence}
         settings = {
             "learner": learner,
@@ -93,14 +94,8 @@ class Bandit(BanditAnswers):
             "baseline": today,
             "groups": listed_groups(groups),
         }
-        self._set_up(policies, settings, Scale.of(cost_range, reward_range), values, listed(constraints))
-        if contexts is not None:
-            self._begin(made.known(contexts, self._reader, self._constraints, self._names))
-            return
-        for rule in self._constraints:
-            if rule.by_row:
-                raise InputError(f"{rule.by_row} of a constraint is by rows, and contexts arrive: give contexts=...")
-        self._begin((None, ()))
+        rounds = DecisionRounds(settings, reader, rules, made.known(contexts, reader, rules))
+        self._set_up(rounds, Scale.of(cost_range, reward_range))
 
     def __repr__(self) -> str:
         learner = self._rounds.learner
@@ -117,13 +112,13 @@ class Bandit(BanditAnswers):
         """
         bandit = cls(policies, learner, **options)
         rounds = bandit._rounds
-        if not rounds.learner.delayed or bandit._settings["baseline"] is not None:
+        if not rounds.learner.delayed or rounds.settings["baseline"] is not None:
             raise InputError("from_log needs a learner that takes costs late, 'exp4' or 'uniform', and no baseline")
-        played = list(made.logged_rounds(log, bandit._names, bandit._scale))
-        rows = [()] * len(played) if bandit._reader.featureless else log.features
-        for context, (action, cost, law) in zip(bandit._reader.read_all(rows), played, strict=True):
+        played = list(made.logged_rounds(log, rounds.names, bandit._scale))
+        rows = [()] * len(played) if rounds.reader.featureless else log.features
+        for context, (action, cost, law) in zip(rounds.reader.read_all(rows), played, strict=True):
             rounds.replay(context, action, cost, law)
-        bandit._scale, bandit._logged = bandit._scale.learnt(log.maximise or None), len(played)
+        bandit._scale = bandit._scale.learnt(log.maximise or None)
         return bandit
 
     # ----------------------------------------------------------------- decisions
@@ -137,7 +132,7 @@ class Bandit(BanditAnswers):
         Raises InputError on a context that cannot be read, or is unknown where contexts were given in advance, and
         InfeasibleError where no policy keeps the constraints any more; no decision is made then.
         """
-        read = self._reader.read(context)
+        read = self._rounds.reader.read(context)
         with self.lock:
             return self._rounds.act([read], [available])[0]
 
@@ -147,7 +142,7 @@ class Bandit(BanditAnswers):
         ``available`` is one list of actions for all rows, or a list of such lists, one for each. For learners that take
         costs late. Raises what ``act`` raises; then no decision is made for any of the rows.
         """
-        read = self._reader.read_all(table)
+        read = self._rounds.reader.read_all(table)
         by_row = isinstance(available, (list, tuple)) and any(isinstance(own, (list, tuple, set)) for own in available)
         if by_row and len(available) != len(read):
             raise InputError(f"available has {len(available)} lists for {len(read)} contexts: give one for each")
@@ -161,12 +156,7 @@ class Bandit(BanditAnswers):
         ``exp4`` and ``uniform``, and where there are constraints or groups; nothing is changed then.
         """
         with self.lock:
-            policies = made.with_action(self._policies, name)
-            reader = ContextReader(policies, self._reader.declared)
-            names = made.action_names(policies)
-            self._rounds = self._rounds.with_actions(reader, names)
-            self._policies, self._reader, self._names = policies, reader, names
-            self._added.append(name)
+            self._rounds = self._rounds.with_action(name)
 
     def learn(self, decision: Decision | str, *, cost: Any = None, reward: Any = None) -> None:
         """Take in what a decision cost, or the reward it earned, within its range; each decision once.
@@ -176,14 +166,8 @@ class Bandit(BanditAnswers):
         the learner raises, such as OracleInexact, ends the decision as ``give_up`` does.
         """
         with self.lock:
-            paid = self._scale.paid(cost, reward)
-            floor = self._rounds.learner.least_chance  # as it was when the decision was made, see ``settled``
-            known = self._rounds.learn(decision, paid)
+            self._rounds.learn(decision, self._scale.paid(cost, reward))
             self._scale = self._scale.learnt(reward)
-            made = known.decision
-            if self._log is not None and made.id not in self._rounds.book.overridden:
-                action = self._names.index(made.action)
-                self._log.append([list(made.context), action, paid, list(made.probabilities), floor])
 
     def override(self, decision: Any, action: str | int, *, by: str, reason: str = "") -> None:
         """Take in that a person, ``by``, played another ``action``, whose cost is learnt next: see people.md.
