@@ -12,7 +12,7 @@ import numpy as np
 from milpcb.contexts import FinitePool
 from milpcb.core.checks import whole
 from milpcb.environments.planted import Planted
-from milpcb.environments.stream import CheckedStream, check_opening
+from milpcb.environments.stream import TableStream, check_opening
 from milpcb.errors import InputError, shown
 from milpcb.plugins import injection, registry
 from milpcb.protocols import Cache, Opened, PolicyClass, open_class
@@ -63,17 +63,26 @@ class Mirror:
                 f"'{self.learner}' is shown more: take another"
             )
 
-    def open(self, policies: PolicyClass, horizon: int, seed: int, cache: Cache | None = None) -> MirrorStream:
+    def open(self, policies: PolicyClass, horizon: int, seed: int, cache: Cache | None = None) -> TableStream:
         """Return the stream of one seed; costs that ``cache`` holds are not computed again. Raises InputError."""
         check_opening(self.n_actions, policies, horizon)
         contexts = self._pool().contexts(seed)
         rows = child(seed, "environment", "rows").integers(len(contexts), size=horizon)
         make = partial(self._copies, open_class(policies, contexts), contexts, horizon, seed)
         make()  # what is wrong with the options is known before anything is played
-        return MirrorStream(contexts, rows, self.n_actions, partial(costly_actions, make, rows, seed), cache)
+        return TableStream(contexts, rows, partial(self._costs, make, rows, seed, cache), known=False)
 
     def _pool(self) -> Planted:
         return Planted(self.n_actions, self.n_contexts, self.n_features)
+
+    def _costs(self, make: Callable[[], list[Any]], rows: Ints, seed: int, cache: Cache | None) -> Floats:
+        kept: Any = cache.load() if cache else None
+        fits = isinstance(kept, list) and all(type(action) is int and 0 <= action < self.n_actions for action in kept)
+        if not fits or len(kept) != len(rows):
+            kept = list(costly_actions(make, rows, seed))
+            if cache:
+                cache.save(kept)
+        return np.asarray(np.eye(self.n_actions)[kept])
 
     def _copies(self, opened: Opened, contexts: Floats, horizon: int, seed: int) -> list[Any]:
         cls = registry.load("learner", self.learner)
@@ -102,37 +111,3 @@ def costly_actions(make: Callable[[], list[Any]], rows: Ints, seed: int) -> Iter
             action = draw_action(own, draw)
             copy.learn(row, action, float(action == likeliest), float(own[action]))
         yield likeliest
-
-
-class MirrorStream(CheckedStream):
-    """Rounds on ``rows`` (T,) where the next action of ``play()`` costs 1; ``cache`` keeps them once played."""
-
-    def __init__(
-        self, contexts: Floats, rows: Ints, n_actions: int, play: Callable[[], Iterator[int]], cache: Cache | None
-    ) -> None:
-        super().__init__(contexts, len(rows))
-        self._rows: list[int] = rows.tolist()
-        self._costs = np.eye(n_actions)
-        self._costs.setflags(write=False)
-        self._play, self._cache = play, cache
-        self._costly: list[int] = []
-
-    def _row(self, t: int) -> int:
-        return self._rows[t]
-
-    def _shown(self, t: int) -> Floats:
-        if not self._costly:
-            self._costly = self._kept() or self._computed()
-        return np.asarray(self._costs[self._costly[t]])
-
-    def _computed(self) -> list[int]:
-        computed = list(self._play())
-        if self._cache:
-            self._cache.save(computed)
-        return computed
-
-    def _kept(self) -> list[int]:
-        kept: Any = self._cache.load() if self._cache else None
-        if not isinstance(kept, list) or len(kept) != self.horizon:
-            return []
-        return kept if all(type(action) is int and 0 <= action < len(self._costs) for action in kept) else []

@@ -65,10 +65,6 @@ class Planted:
         del horizon  # one phase, however long
         return np.zeros(1, dtype=np.int64)
 
-    def n_planted(self, horizon: int) -> int:
-        """Return how many policies are planted."""
-        return len(self.starts(horizon)) if self.n_policies is None else self.n_policies
-
     def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
         """Return the chances by round; ``labels`` (P, m) are the actions of the planted policies."""
         del seed
@@ -81,7 +77,7 @@ class Planted:
         opened = open_class(policies, contexts)
         planted: list[Policy] = []
         labels = np.zeros((0, len(contexts)), dtype=np.int64)
-        for number in range(self.n_planted(horizon)):
+        for number in range(len(self.starts(horizon)) if self.n_policies is None else self.n_policies):
             policy, right = _plant(opened, contexts, child(seed, "environment", "planted", number), labels[-1:])
             planted.append(policy)
             labels = np.vstack([labels, right])
@@ -179,6 +175,7 @@ class Seasonal(Planted):
 
     """
 
+    n_policies = SEASONS
     season: int = 500
 
     def __post_init__(self) -> None:
@@ -187,10 +184,6 @@ class Seasonal(Planted):
 
     def starts(self, horizon: int) -> Ints:
         return np.arange(0, horizon, self.season, dtype=np.int64)
-
-    def n_planted(self, horizon: int) -> int:
-        del horizon
-        return SEASONS
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 
 from milpcb.core.checks import context_array, cost_array, whole
 from milpcb.data.tables import read_table, remarks
-from milpcb.environments.stream import CheckedStream, check_opening
+from milpcb.environments.stream import TableStream, check_opening
 from milpcb.errors import InputError
 from milpcb.protocols import PolicyClass
 from milpcb.rng import check_seed
@@ -38,26 +38,16 @@ class Replay:
 
     contexts: str
     costs: str
+    n_actions: int = field(init=False)
+    feature_names: tuple[str, ...] = field(init=False)  # the headers
+    action_names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._load()
+        data = self._load()
+        names = {"feature_names": data.feature_names, "action_names": data.action_names}
+        vars(self).update(n_actions=data.costs.shape[1], **names)  # which are frozen
 
-    @property
-    def n_actions(self) -> int:
-        """Number of columns of the costs."""
-        return int(self._load().costs.shape[1])
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The header of the contexts."""
-        return self._load().feature_names
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """The header of the costs."""
-        return self._load().action_names
-
-    def open(self, policies: PolicyClass, horizon: int, seed: int) -> ReplayStream:
+    def open(self, policies: PolicyClass, horizon: int, seed: int) -> TableStream:
         """Return the rounds, the same of every seed; raises InputError when the horizon is longer than the files."""
         check_opening(self.n_actions, policies, horizon)
         data = self._load()
@@ -66,27 +56,11 @@ class Replay:
                 f"the horizon is {horizon}, but {self.contexts} has {len(data.rows)} rounds; lower the horizon"
             )
         check_seed(seed)
-        return ReplayStream(data.contexts, data.rows[:horizon], data.costs[:horizon])
+        return TableStream(data.contexts, data.rows[:horizon], lambda: data.costs[:horizon], known=True)
 
     def _load(self) -> _History:
         paths = Path(self.contexts), Path(self.costs)
         return _read(*paths, *(path.stat().st_mtime_ns if path.exists() else 0 for path in paths))
-
-
-class ReplayStream(CheckedStream):
-    """Rounds whose context rows ``order`` (T,) and costs (T, K) are all there."""
-
-    def __init__(self, contexts: Floats, order: Ints, costs: Floats) -> None:
-        super().__init__(contexts, len(order), order)
-        self._rows: list[int] = order.tolist()
-        self._costs = costs
-        self._costs.setflags(write=False)
-
-    def _row(self, t: int) -> int:
-        return self._rows[t]
-
-    def _shown(self, t: int) -> Floats:
-        return np.asarray(self._costs[t])
 
 
 class _History(NamedTuple):

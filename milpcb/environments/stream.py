@@ -6,7 +6,7 @@ Rounds are drawn a block at a time and only one block is kept, so memory does no
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Never
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,37 +44,59 @@ class Steps:
         return np.asarray(self.tables[step % len(self.tables), rows])
 
 
-class CheckedStream(ABC):
-    """Rounds on rows of ``contexts`` (m, d); ``order`` (T,) are the rows where they are known; InputError outside."""
-
-    def __init__(self, contexts: Floats, horizon: int, order: Ints | None = None) -> None:
-        self.contexts, self.horizon, self.order = contexts, whole("horizon", horizon, 1), order
-
-    def reveal(self, t: int) -> int:
-        """Return the row of ``contexts`` that round ``t`` (0-based) shows."""
-        return self._row(t if 0 <= t < self.horizon else self._refuse(t))
-
-    def costs(self, t: int) -> Floats:
-        """Return the costs (K,) of round ``t``, read-only."""
-        return self._shown(t if 0 <= t < self.horizon else self._refuse(t))
-
-    @abstractmethod
-    def _row(self, t: int) -> int: ...
-
-    @abstractmethod
-    def _shown(self, t: int) -> Floats: ...
-
-    def _refuse(self, t: int) -> Never:
-        raise InputError(f"round {t} is outside the horizon; give a round from 0 to {self.horizon - 1}")
-
-
 class _Block(NamedTuple):
     number: int
     rows: list[int]
     costs: Any  # (n, K)
 
 
-class BernoulliStream(CheckedStream):
+class BlockStream(ABC):
+    """Rounds on rows of ``contexts`` (m, d), ``size`` of them at a time; ``order`` (T,) are all rows where known."""
+
+    size = BLOCK
+
+    def __init__(self, contexts: Floats, horizon: int, order: Ints | None = None) -> None:
+        self.contexts, self.horizon, self.order = contexts, whole("horizon", horizon, 1), order
+        self._block = _Block(-1, [], None)
+
+    def reveal(self, t: int) -> int:
+        """Return the row of ``contexts`` that round ``t`` (0-based) shows; raises InputError outside the horizon."""
+        return self._block_of(t).rows[t % self.size]
+
+    def costs(self, t: int) -> Floats:
+        """Return the costs (K,) of round ``t``, read-only; raises InputError outside the horizon."""
+        row: Floats = self._block_of(t).costs[t % self.size]
+        return row
+
+    def _block_of(self, t: int) -> _Block:
+        if not 0 <= t < self.horizon:
+            raise InputError(f"round {t} is outside the horizon; give a round from 0 to {self.horizon - 1}")
+        number = t // self.size
+        if self._block.number != number:
+            rows, costs = self._draw(number)
+            costs.setflags(write=False)
+            self._block = _Block(number, rows.tolist(), costs)
+        return self._block
+
+    @abstractmethod
+    def _draw(self, number: int) -> tuple[Ints, Floats]:
+        """Return the rows (n,) and costs (n, K) of a block."""
+
+
+class TableStream(BlockStream):
+    """Rounds on ``rows`` (T,), which learners may know or not, at costs (T, K) computed when they are asked for."""
+
+    def __init__(self, contexts: Floats, rows: Ints, costs: Callable[[], Floats], *, known: bool) -> None:
+        super().__init__(contexts, len(rows), rows if known else None)
+        self.size = self.horizon
+        self._rows, self._costs = rows, costs
+
+    def _draw(self, number: int) -> tuple[Ints, Floats]:
+        del number  # there is one
+        return self._rows, self._costs()
+
+
+class BernoulliStream(BlockStream):
     """A row drawn evenly from the contexts (m, d) in each round, K independent costs; ``planted`` is for reports."""
 
     def __init__(
@@ -90,29 +112,14 @@ class BernoulliStream(CheckedStream):
         super().__init__(contexts, horizon)
         self.chances, self.planted = chances, planted
         self._n_actions, self._seed = n_actions, check_seed(seed)
-        self._block = self._draw(0)
 
-    def _row(self, t: int) -> int:
-        return self._block_of(t).rows[t % BLOCK]
-
-    def _shown(self, t: int) -> Floats:
-        row: Floats = self._block_of(t).costs[t % BLOCK]
-        return row
-
-    def _block_of(self, t: int) -> _Block:
-        if self._block.number != t // BLOCK:
-            self._block = self._draw(t // BLOCK)
-        return self._block
-
-    def _draw(self, number: int) -> _Block:
+    def _draw(self, number: int) -> tuple[Ints, Floats]:
         rng = child(self._seed, "environment", "rounds", number)
         first = number * BLOCK
         n = min(BLOCK, self.horizon - first)  # of a whole block: the same rounds come first at any horizon
         rows = rng.integers(len(self.contexts), size=BLOCK)[:n]
         uniform = rng.random((BLOCK, self._n_actions))[:n]
-        costs = (uniform < self.chances(np.arange(first, first + n), rows)).astype(np.float64)
-        costs.setflags(write=False)
-        return _Block(number, rows.tolist(), costs)
+        return rows, (uniform < self.chances(np.arange(first, first + n), rows)).astype(np.float64)
 
 
 def check_opening(n_actions: int, policies: PolicyClass, horizon: int) -> None:

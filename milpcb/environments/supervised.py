@@ -1,6 +1,6 @@
 """Supervised: a classification set as a bandit; the cost is 1 for a wrong label and 0 for the right one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
@@ -28,24 +28,14 @@ class Supervised:
     """
 
     data: str = "breast_cancer"
+    n_actions: int = field(init=False)
+    feature_names: tuple[str, ...] = field(init=False)
+    action_names: tuple[str, ...] = field(init=False)  # the labels
 
     def __post_init__(self) -> None:
-        choice("data set", self.data, DATA_SETS)
-
-    @property
-    def n_actions(self) -> int:
-        """Number of labels."""
-        return len(self.action_names)
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the features in the data set."""
-        return _load(self.data).feature_names
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """Names of the labels in the data set."""
-        return _load(self.data).action_names
+        data = _load(choice("data set", self.data, DATA_SETS))
+        names = {"feature_names": data.feature_names, "action_names": data.action_names}
+        vars(self).update(n_actions=len(data.action_names), **names)  # which are frozen
 
     def open(self, policies: PolicyClass, horizon: int, seed: int) -> BernoulliStream:
         """Return the stream of one seed; nothing is planted. Raises InputError."""

@@ -17,6 +17,7 @@ from milpcb.experiments.study import worlds
 from milpcb.experiments.study.config import parse_config
 from milpcb.learners import ExploreThenCommit, Uniform
 from milpcb.plugins import local_classes, registry
+from milpcb.protocols import open_class
 from milpcb.rng import child
 from milpcb.testing.environments import transcript
 from policies import DecisionTrees
@@ -113,8 +114,10 @@ def test_what_differs_by_the_last_bits_is_a_tie():
 @pytest.mark.usefixtures("own")
 def test_a_learner_that_draws_within_act_counts_by_its_frequency():
     """Copies that put all mass on what they drew: the action that most of them drew costs, the first of several."""
-    stream, actions = costly(Mirror("mirrored:Draws", copies=4, **SMALL), 80)
-    drawn = np.array([copy.actions[:80] for copy in stream._play.args[0]()])
+    environment = Mirror("mirrored:Draws", copies=4, **SMALL)
+    stream, actions = costly(environment, 80)
+    copies = environment._copies(open_class(TREES, stream.contexts), stream.contexts, 80, 3)
+    drawn = np.array([copy.actions[:80] for copy in copies])
     assert (actions == (drawn[:, :, None] == np.arange(3)).sum(axis=0).argmax(axis=1)).all()
     assert len(set(actions.tolist())) == 3
 
