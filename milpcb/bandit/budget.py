@@ -24,7 +24,8 @@ class ContextsSoFar:
 
     def __init__(self, constraints: Sequence[NamedConstraint], n_actions: int) -> None:
         self._constraints, self._n_actions = constraints, n_actions
-        self._sums: list[dict[str, dict[int, Floats]]] = [{} for _ in constraints]
+        self._sums: list[dict[str, Floats]] = [{} for _ in constraints]  # (n, K) of the first n rows, by name
+        self._nothing = np.zeros((0, n_actions))
         self._decisions = 0
         self._bound_at = 0  # decisions when the constraints were bound last
         self._read = False  # whether conditions were read once: what is declared stands in the rows of every context
@@ -60,18 +61,15 @@ class ContextsSoFar:
         """Return whether one decision more asks for binding anew: by their number, or as a guard-rail forbids more."""
         if self._decisions + 1 >= GROWTH * self._bound_at:
             return True
-        known = self.forbidden([{key: sums[row] for key, sums in own.items() if row in sums} for own in self._sums])
+        known = self.forbidden([{key: sums[row] for key, sums in own.items() if row < len(sums)} for own in self._sums])
         return bool((self.forbidden(tables) & ~known).any())
 
     def rules(self, n_rows: int, row: int | None = None, tables: Tables | None = None) -> list[LabelConstraint]:
         """Return the constraints on the decisions so far, and on one more at ``row`` if it is given."""
         found = []
-        for i, constraint in enumerate(self._constraints):
+        for i, (constraint, own) in enumerate(zip(self._constraints, self._sums, strict=True)):
             more = {} if tables is None else tables[i]
-            sums = {key: np.zeros((n_rows, self._n_actions)) for key in (*self._sums[i], *more)}
-            for key, by_row in self._sums[i].items():
-                for place, total in by_row.items():
-                    sums[key][place] = total
+            sums = {key: _padded(own.get(key, self._nothing), n_rows) for key in {**own, **more}}
             for key, table in more.items():
                 sums[key][row] += table
             found += constraint.rules(sums, float(self._decisions + (row is not None)))
@@ -84,8 +82,9 @@ class ContextsSoFar:
             self._bound_at = self._decisions
         for own, more in zip(self._sums, tables, strict=True):
             for key, table in more.items():
-                sums = own.setdefault(key, {})
-                sums[row] = sums[row] + table if row in sums else table.copy()
+                sums = own.get(key, self._nothing)
+                own[key] = sums if row < len(sums) else _padded(sums, row + 1)
+                own[key][row] += table
 
     def bind_next(self) -> None:
         """Have the constraints bound anew with the next decision."""
@@ -93,19 +92,16 @@ class ContextsSoFar:
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain data."""
-        sums = [
-            [[key, row, total.tolist()] for key, by_row in own.items() for row, total in by_row.items()]
-            for own in self._sums
-        ]
+        sums = [{key: table.tolist() for key, table in own.items()} for own in self._sums]
         return {"decisions": self._decisions, "bound_at": self._bound_at, "sums": sums}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state."""
         self._decisions = whole("decisions", state["decisions"], 0)
         self._bound_at = whole("bound_at", state["bound_at"], 0)
-        for own, entries in zip(self._sums, state["sums"], strict=True):
-            for key, row, total in entries:
-                own.setdefault(key, {})[whole("row", row, 0)] = np.array(total, dtype=float).reshape(self._n_actions)
+        for own, saved in zip(self._sums, state["sums"], strict=True):
+            for key, table in saved.items():
+                own[key] = np.array(table, dtype=float).reshape(-1, self._n_actions)
 
 
 def as_plain(rules: Sequence[LabelConstraint]) -> list[list[Any]]:
@@ -115,9 +111,12 @@ def as_plain(rules: Sequence[LabelConstraint]) -> list[list[Any]]:
 
 def of_plain(entries: Sequence[Sequence[Any]], n_rows: int) -> list[LabelConstraint]:
     """Return the constraints of ``as_plain`` on ``n_rows`` contexts, of which those that came later weigh nothing."""
-    found = []
-    for weights, upper, name in entries:
-        table = np.array(weights, dtype=float)
-        later = np.zeros((n_rows - len(table), table.shape[1]))
-        found.append(LabelConstraint(np.vstack([table, later]), float(upper), str(name)))
-    return found
+    return [
+        LabelConstraint(_padded(np.array(weights, dtype=float), n_rows), float(upper), str(name))
+        for weights, upper, name in entries
+    ]
+
+
+def _padded(table: Floats, n_rows: int) -> Floats:
+    """Return a copy with rows of 0 at its end."""
+    return np.vstack([table, np.zeros((n_rows - len(table), table.shape[1]))])

@@ -22,11 +22,11 @@ from milpcb.protocols import PolicyClass
 
 @dataclass(frozen=True)
 class Context:
-    """One context: the features as plain data, the numbers (1, d) that the class reads, and all that came by name."""
+    """One context: the features as plain data, the numbers (1, d) that the class reads, and the row if it has names."""
 
     features: tuple[Value, ...]
     numbers: Any
-    named: Mapping[str, Any]
+    row: Mapping[str, Any]
 
 
 class ContextReader:
@@ -76,9 +76,8 @@ class ContextReader:
         """Return the context of each row of a data frame, of an array (n, d), or of a list of contexts."""
         if is_frame(table):
             return list(map(self.read, records(table)))
-        wrong = hasattr(table, "keys") or isinstance(table, (str, bytes, set, frozenset))
-        if wrong or not isinstance(table, Iterable) or getattr(table, "ndim", 1) == 0:
-            raise InputError(f"a table is a data frame, an array (n, d) or a list of contexts; got {shown(table)}")
+        if getattr(table, "ndim", 1) == 0:
+            raise InputError(f"a table is a data frame, an array (n, d) or a list of rows; got {shown(table)}")
         return list(map(self.read, named_rows(table) or table))
 
     def table(self, rows: Sequence[Sequence[Value]]) -> Any:
@@ -109,19 +108,18 @@ class ContextReader:
         So a condition that names a value which nobody declared is noticed.
         """
         size = 1 + max(map(len, self.declared.values()), default=0)
+        names = self.names or map("x{}".format, range(len(context.features)))
         columns: dict[str, Values] = {}
-        for name, value in context.named.items():
+        for name, value in {**dict(zip(names, context.features, strict=True)), **context.row}.items():
             field = self._fields.get(name) or _undeclared(name, value)
             if field is not None:
                 one, others = self._one(field, value), [] if field.is_number else list(self.declared.get(name, ()))
                 columns[name] = field.array([one, *others, *[one] * (size - 1 - len(others))])
-        if not columns:
-            raise InputError("constraints read contexts by name: give the class feature_names, or contexts by names")
         return columns
 
     def advice(self, context: Context) -> str:
         """Return how to have constraints read strings that were not declared; "" where there are none."""
-        for name, value in context.named.items():
+        for name, value in context.row.items():
             if isinstance(value, str) and name not in self._fields:
                 if as_number(value) is not None:
                     return f"'{clipped(name)}' is {shown(value)}, which is text, not a number: convert it"
@@ -131,21 +129,17 @@ class ContextReader:
     def read_row(self, row: Any) -> Context:
         """Return the context of one row, such as the features of a decision."""
         by_name = named(row)
-        values = in_order(row) if by_name is None else self._by_name(by_name)
+        values, came = (in_order(row), {}) if by_name is None else (self._by_name(by_name), by_name)
         if not self._columns and _all_numbers(values):
-            return Context(tuple(values), [values], self._named(values) if by_name is None else by_name)
+            return Context(tuple(values), [values], came)
         if self.names and len(values) != len(self.names):
             raise InputError(f"the context has {len(values)} features, and the class {len(self.names)}")
         own = self._features or [Field(str(i)) for i in range(len(values))]
         features = tuple(map(self._one, own, values))
-        came = self._named(features) if by_name is None else by_name
         if not self._columns:
             return Context(features, [list(map(float, cast("Any", features)))], came)
         arrays = {field.name: field.array([value]) for field, value in zip(own, features, strict=True)}
         return Context(features, encoded(self._columns, arrays, range(len(self._columns))), came)
-
-    def _named(self, values: Sequence[Value]) -> Mapping[str, Any]:
-        return dict(zip(self.names or map("x{}".format, range(len(values))), values, strict=False))
 
     def _by_name(self, row: Mapping[str, Any]) -> list[Any]:
         if not self.names:

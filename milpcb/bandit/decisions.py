@@ -100,18 +100,12 @@ class Decision:
     def from_json(cls, text: str | bytes | Mapping[str, Any]) -> Self:
         """Return the decision that ``to_json`` wrote, from the text or a mapping; raises InputError on others."""
         try:
-            return cls.of_document(text if isinstance(text, Mapping) else gate.read_json(text))
+            document = dict(text if isinstance(text, Mapping) else gate.read_json(text))
+            lists = {name: tuple(document[name]) for name in ("probabilities", "context")}
+            beside = tuple((str(name), value) for name, value in document["beside"])
+            return cls(**document | lists | {"beside": beside})
         except (TypeError, ValueError, LookupError, AttributeError) as error:
             raise InputError(f"this is no decision as Decision.to_json wrote it: {clipped(str(error))}") from error
-
-    @classmethod
-    def of_document(cls, document: Mapping[str, Any]) -> Self:
-        """Return the decision of these fields; raises LookupError, TypeError, ValueError on other ones."""
-        own = {field.name: document[field.name] for field in fields(cls)}
-        if len(own) < len(document):
-            raise ValueError("it has further keys")
-        lists = {name: tuple(own[name]) for name in ("probabilities", "context")}
-        return cls(**own | lists | {"beside": tuple((str(name), value) for name, value in own["beside"])})
 
 
 @dataclass
@@ -217,7 +211,7 @@ class Book:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a saved state, see ``begin_session``; raises LookupError, TypeError, ValueError on others."""
+        """Go on from a saved state, see ``begin_session``; raises InputError, LookupError, TypeError, ValueError."""
         self._key = bytes.fromhex(state["key"])
         self._counts = {str(name): whole("a count", count, 0) for name, count in state["sessions"].items()}
         self._strangers = set(map(str, state["strangers"]))
@@ -227,7 +221,7 @@ class Book:
             if override.cost is not None:
                 unit_cost("the cost", override.cost)
         for entry in state["open"]:
-            decision = Decision.of_document(entry["decision"])
+            decision = Decision.from_json(entry["decision"])
             if not self._ours(decision):
                 raise ValueError(f"decision '{clipped(decision.id)}' was changed")
             self.open[decision.id] = Open(**entry | {"decision": decision, "aside": Aside(*entry["aside"])})

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from milpcb.bandit.scale import Scale, counted
 from milpcb.bets import RunningMean
 from milpcb.constraints import NamedRows
-from milpcb.core.checks import whole
 from milpcb.core.kept import SavedPart
 from milpcb.data.conditions import holds, names_in
 from milpcb.errors import InputError, shown
@@ -53,8 +52,10 @@ class _Group(SavedPart):
         self.rates = [RunningMean() for _ in range(n_actions)]
 
 
-class Groups:
+class Groups(SavedPart):
     """The groups of a bandit, by their conditions on contexts; a context may be in several, or in none."""
+
+    kept = ("_groups",)
 
     def __init__(self, conditions: Sequence[str], n_actions: int) -> None:
         self._conditions = list(conditions)
@@ -91,16 +92,6 @@ class Groups:
             outcome = MeanWithin(value, *sorted(ends))
             found.append(GroupSummary(condition, group.cost.count, group.cost.total, outcome, rates, certificate))
         return found
-
-    def state(self) -> list[dict[str, Any]]:
-        """Return everything as plain data."""
-        return [group.state() for group in self._groups]
-
-    def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
-        """Go on from a saved state."""
-        whole("groups", len(state), len(self._groups), len(self._groups))
-        for group, entry in zip(self._groups, state, strict=True):
-            group.restore(entry)
 
 
 def listed_groups(groups: Any) -> list[str]:

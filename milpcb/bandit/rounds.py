@@ -279,7 +279,7 @@ class DecisionRounds:
     def _context(self, decision: Decision) -> Context:
         """Return the context of a decision, with what only constraints and groups read of it."""
         context = self.reader.read_row(decision.context)
-        return replace(context, named={**context.named, **dict(decision.beside)})
+        return replace(context, row=dict(decision.beside))
 
     def _enter_groups(self, known: Open, cost: float, estimate: float | None, played: Any) -> None:
         if self.groups:
