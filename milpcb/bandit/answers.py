@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
@@ -196,8 +196,8 @@ class BanditAnswers(BanditParts):
         else:
             reason = self._reason(n, learner.ledger.covered(oracle, confidence))
             yield f"It is not known yet with {sure} confidence how much {best}: {reason}."
-        if (baseline := self._rounds.settings["baseline"]) is not None:
-            yield from self._of_baseline(learner, baseline)
+        if self._rounds.settings["baseline"] is not None:
+            yield from self._of_baseline(learner, **self._rounds.settings["promise"])
 
     def _compared(self) -> str:
         """Return what the policies of the class are called: "decision trees", and that they keep constraints."""
@@ -217,13 +217,13 @@ class BanditAnswers(BanditParts):
         in_turn = f"as {change.changes + 1} in turn, which change once {then} decisions were learnt"
         return f"no single one of them would have {as_good} {in_turn}: none is the best throughout."
 
-    def _of_baseline(self, learner: Any, baseline: Mapping[str, Any]) -> Iterator[str]:
+    def _of_baseline(self, learner: Any, loss: float, confidence: float) -> Iterator[str]:
         unit = "" if self._scale == COSTS else " (of costs from 0 to 1)"
-        promise = f"at most {100 * baseline['loss']:g} % more than the baseline would have{unit}"
+        promise = f"at most {100 * loss:g} % more than the baseline would have{unit}"
         if learner.deviations:
             n = as_count(learner.deviations)
             promise += f", and 1 for each decision that a person changed to something else ({n} so far)"
-        sure, paid = _percent(baseline["confidence"]), as_count(learner.ledger.cost)
+        sure, paid = _percent(confidence), as_count(learner.ledger.cost)
         yield f"With {sure} confidence all decisions so far, at every moment, cost {promise}."
         left = f"the baseline alone made {as_count(learner.rounds_of_baseline)} of all {as_count(self._made)} decisions"
         yield f"It would have cost at least {as_count(floor(learner.floor))}, and {paid} was paid; {left}."

@@ -110,7 +110,7 @@ class Decision:
 
 @dataclass
 class Open:
-    """A decision whose cost is not known yet, ``made`` at a Unix time.
+    """A decision whose cost is not known yet, in some of the bandit's ``groups``, ``made`` at a Unix time.
 
     ``action`` is the number of what the learner drew in the round ``aside``, a replacement of which may be played.
     """
@@ -118,6 +118,7 @@ class Open:
     decision: Decision
     action: int
     aside: Aside
+    groups: list[int]
     made: float
 
 
@@ -140,21 +141,20 @@ class Book:
     def enter(
         self,
         action: str | int,
-        q: list[float],
+        probability: float,
+        law: list[float],
         context: tuple[Value, ...],
         beside: tuple[tuple[str, Value], ...],
-        drawn: int,
-        aside: Aside,
-        played: int,
-        rule: tuple[int, int | None] | None = None,
+        rule: tuple[int | None, int | None],
+        drawn: tuple[int, Aside, list[int]],
     ) -> Decision:
-        """Return a new open decision of the law ``q``: ``played``, where the learner drew ``drawn`` in ``aside``."""
+        """Return a new decision, which is open; ``drawn`` are action, round and groups as Open has them."""
         number = self._counts.get(self.session, 0)
         name = f"{self.session}-{number}-{secrets.token_hex(8)}"
-        content, in_force = (name, action, q[played], tuple(q), context, beside), rule or (None, None)
-        made = Decision(*content, self._seal(*content, *in_force), *in_force)
+        content = (name, action, probability, tuple(law), context, beside)
+        made = Decision(*content, self._seal(*content, *rule), *rule)
         self._counts[self.session] = number + 1
-        self.open[name] = Open(made, drawn, aside, time())
+        self.open[name] = Open(made, *drawn, time())
         return made
 
     def find(self, given: object, *, ended: bool = False) -> Decision:

@@ -119,9 +119,9 @@ def learner(
     alone = cast("Learner", injection.make(cls, supplied, settings["options"]))
     if usual is None:
         return alone
-    options = {name: option for name, option in settings["baseline"].items() if name != "is"}
     around = registry.load("learner", "conservative")
-    return cast("Learner", injection.make(around, supplied, {"inner": alone, "baseline": usual, **options}))
+    options = {"inner": alone, "baseline": usual, **settings["promise"]}
+    return cast("Learner", injection.make(around, supplied, options))
 
 
 def logged_rounds(log: Log, names: Sequence[Any], scale: Scale) -> Iterator[tuple[int, float, list[float]]]:

@@ -51,10 +51,10 @@ class DecisionRounds:
             self.oracle = GrowingOracle(reader.policies, constrained=self.changing, **settings["oracle"])
         else:
             self.oracle = open_oracle(reader.policies, numbers, constraints=rules, **settings["oracle"])
-        today = settings["baseline"]
-        self._baseline = None if today is None else made.baseline(today["is"], reader)
+        document = settings["baseline"]
+        self._baseline = None if document is None else made.baseline(document, reader)
         self._usual = -1  # the action of the baseline, if there is one, for the context of the round
-        usual = None if today is None else lambda _row: self._usual
+        usual = None if document is None else lambda _row: self._usual
         self.learner = made.learner(settings, self.oracle, bool(constraints), usual, arrive=self._arrive)
         self.book = Book()
         self.in_force = RuleLog(self.oracle, self.learner, reader)
@@ -86,22 +86,22 @@ class DecisionRounds:
         """Take in what a decision cost; what the learner raises ends the decision."""
         floor = self.learner.least_chance  # as it was when the decision was made, see ``Bandit.settled``
         known = self._taken_up(given)
-        decision, name = known.decision, known.decision.id
-        if name in self.book.overridden:
-            self.learner.pay(cost)
-            override = self.book.overridden[name] = replace(self.book.overridden[name], cost=cost)
-            self._enter_groups(known, cost, None, override.instead)
-            self.book.close(name, learnt=True)
-            return
+        decision, row, law = known.decision, known.aside.row, known.aside.q
+        override = self.book.overridden.get(decision.id)
         try:
-            self.learner.learn(known.aside.row, known.action, cost, known.aside.q[known.action])
+            if override is None:
+                self.learner.learn(row, known.action, cost, law[known.action])
+            else:
+                self.learner.pay(cost)
+                self.book.overridden[decision.id] = replace(override, cost=cost)
         except BaseException:
-            self.book.close(name, learnt=False)
+            self.book.close(decision.id, learnt=False)
             raise
-        self.book.close(name, learnt=True)
-        self._enter_groups(known, cost, self.learner.ledger.last, decision.action)
-        if self.log is not None:
-            action = self.names.index(decision.action)
+        self.book.close(decision.id, learnt=True)
+        action = self.names.index(decision.action if override is None else override.instead)
+        estimate = self.learner.ledger.last if override is None else None
+        self.groups.enter(known.groups, row, known.action, action, cost, estimate)
+        if self.log is not None and override is None:
             self.log.append([list(decision.context), action, cost, list(decision.probabilities), floor])
 
     def give_up(self, given: object) -> None:
@@ -129,10 +129,8 @@ class DecisionRounds:
 
     def replay(self, context: Context, action: int, cost: float, law: list[float]) -> None:
         """Take in a decision that another made, of the law (K,) that it was drawn from, with its cost."""
-        row, (tables, groups, _) = self._row(context), self._read(context, ruled=self.changing)
-        self.learner.take_over(row, law, self.learner.played)
+        row, groups = self._begin_elsewhere(context, law, self.learner.played)
         self.learner.learn(row, action, cost, law[action])
-        self._enter_unbound(row, tables)
         self.groups.enter(groups, row, action, action, cost, self.learner.ledger.last)
         self.replayed += 1
 
@@ -202,7 +200,7 @@ class DecisionRounds:
             raise InputError(f"{name} takes costs in order, so it decides for one context at a time, not {count}")
 
     def _decide(self, context: Context, offered: list[int] | None) -> Decision:
-        row, (tables, _, beside) = self._row(context), self._read(context, ruled=bool(self.constraints))
+        row, (tables, groups, beside) = self._row(context), self._read(context, ruled=bool(self.constraints))
         renewed = self.changing and self._so_far.due(row, tables)
         if renewed:
             rules = self._so_far.rules(self.oracle.n_contexts, row, tables)
@@ -217,8 +215,8 @@ class DecisionRounds:
         if self.changing:
             self._so_far.enter(row, tables, bound=renewed)
         aside = self.learner.set_aside() if self.learner.delayed else Aside(row, q.tolist(), self.learner.played)
-        rule = self.in_force.look(row)
-        return self.book.enter(self.names[action], law, context.features, beside, drawn, aside, action, rule)
+        rule, content = self.in_force.look(row), (self.names[action], law[action], law, context.features, beside)
+        return self.book.enter(*content, rule, (drawn, aside, groups))
 
     def _row(self, context: Context) -> int:
         if self._baseline is not None:
@@ -269,22 +267,17 @@ class DecisionRounds:
             raise InputError(f"{name} takes costs in order: decision '{decision.id}', made after it was saved, is lost")
         if decision.action not in self.names:  # it was added after this bandit was saved, too
             raise InputError(f"decision '{decision.id}' is of the action {shown(decision.action)}: add that first")
-        context = self._context(decision)
-        row, (tables, *_) = self._row(context), self._read(context, ruled=self.changing)
-        aside = Aside(row, list(decision.probabilities), self.learner.played)
-        self.learner.take_over(row, aside.q)
+        context = replace(self.reader.read_row(decision.context), row=dict(decision.beside))
+        law, finished = list(decision.probabilities), self.learner.played
+        row, groups = self._begin_elsewhere(context, law, 0)
+        return Open(decision, self.names.index(decision.action), Aside(row, law, finished), groups, made=0.0)
+
+    def _begin_elsewhere(self, context: Context, law: list[float], begun: int) -> tuple[int, list[int]]:
+        """Begin a round of a decision that was made elsewhere; return its row and groups."""
+        row, (tables, groups, _) = self._row(context), self._read(context, ruled=self.changing)
+        self.learner.take_over(row, law, begun)
         self._enter_unbound(row, tables)
-        return Open(decision, self.names.index(decision.action), aside, made=0.0)
-
-    def _context(self, decision: Decision) -> Context:
-        """Return the context of a decision, with what only constraints and groups read of it."""
-        context = self.reader.read_row(decision.context)
-        return replace(context, row=dict(decision.beside))
-
-    def _enter_groups(self, known: Open, cost: float, estimate: float | None, played: Any) -> None:
-        if self.groups:
-            _, groups, _ = self._read(self._context(known.decision), ruled=False)
-            self.groups.enter(groups, known.aside.row, known.action, self.names.index(played), cost, estimate)
+        return row, groups
 
     def _enter_unbound(self, row: int, tables: budget.Tables) -> None:
         """Let a context that was decided on elsewhere enter the constraints; the next decision binds them anew."""

@@ -76,11 +76,11 @@ class RuleLog:
         self._changes: list[RuleChange] = []
         self._leaves: list[int | None] = []  # of the known contexts, under the rule in force
 
-    def look(self, row: int) -> tuple[int, int | None] | None:
-        """Return the number of the rule that the learner has just followed, and the part that ``row`` is in."""
+    def look(self, row: int) -> tuple[int | None, int | None]:
+        """Return the number of the rule that the learner has just followed, if it does, and the part ``row`` is in."""
         number = getattr(self._learner, "rule_number", None)
         if number is None:
-            return None
+            return None, None
         if not self._changes or self._changes[-1].number != number:
             rule = self._learner.rule()
             actions = np.asarray(rule.policy.predict(self._oracle.contexts)).tolist()

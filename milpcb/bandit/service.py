@@ -80,10 +80,7 @@ class Bandit(BanditAnswers):
     ) -> None:
         instance("policies", policies, PolicyClass, "a policy class, as in DecisionTrees(n_actions=3)")
         instance("oracle", oracle, (str, Mapping), "a kind, such as 'search', or a table of its options")
-        reader, rules, today = ContextReader(policies, values), listed(constraints), None
-        if baseline is not None:
-            document = made.as_document(baseline, reader.actions)
-            today = {"is": document, "loss": loss, "confidence": confidence}
+        reader, rules = ContextReader(policies, values), listed(constraints)
         settings = {
             "learner": learner,
             "seed": seed,
@@ -91,7 +88,8 @@ class Bandit(BanditAnswers):
             "oracle": {"kind": oracle} if isinstance(oracle, str) else dict(oracle),
             "options": options,
             "keep_log": keep_log,
-            "baseline": today,
+            "baseline": None if baseline is None else made.as_document(baseline, reader.actions),
+            "promise": {"loss": loss, "confidence": confidence},
             "groups": listed_groups(groups),
         }
         rounds = DecisionRounds(settings, reader, rules, made.known(contexts, reader, rules))
