@@ -61,9 +61,9 @@ class ContextReader:
         self.schema = Schema((*own, *more))
         self._features = self.schema.fields[: len(own)]
         self._fields = {field.name: field for field in self.schema.fields}
-        self._columns: tuple[Column, ...] = ()
+        self._columns: list[Column] = []
         if any(name in self.declared for name in self.names):
-            self._columns, self.policies = _with_columns(policies, self._features, self._cuts, self.declared)
+            self._make_columns()
 
     def read(self, context: Any) -> Context:
         """Return one context: numbers (d,), a row that carries names, or a table of one row; raises InputError."""
@@ -74,11 +74,9 @@ class ContextReader:
 
     def read_all(self, table: Any) -> list[Context]:
         """Return the context of each row of a data frame, of an array (n, d), or of a list of contexts."""
-        if is_frame(table):
-            return list(map(self.read, records(table)))
         if getattr(table, "ndim", 1) == 0:
             raise InputError(f"a table is a data frame, an array (n, d) or a list of rows; got {shown(table)}")
-        return list(map(self.read, named_rows(table) or table))
+        return list(map(self.read, records(table) if is_frame(table) else named_rows(table) or table))
 
     def table(self, rows: Sequence[Sequence[Value]]) -> Any:
         """Return the features of contexts as a data frame; as an array (n, d) where they have no names."""
@@ -89,7 +87,7 @@ class ContextReader:
         if not self._columns:
             return policy
         actions = getattr(self.policies, "action_names", None) or ()
-        return policy.with_columns(Schema(self._features), self._columns, actions)
+        return policy.with_columns(Schema(self._features), tuple(self._columns), actions)
 
     def cut_points(self, i: int) -> Sequence[float]:
         """Return the explicit cut points of feature ``i``, () where the class has none."""
@@ -140,6 +138,24 @@ class ContextReader:
             return Context(features, [list(map(float, cast("Any", features)))], came)
         arrays = {field.name: field.array([value]) for field, value in zip(own, features, strict=True)}
         return Context(features, encoded(self._columns, arrays, range(len(self._columns))), came)
+
+    def _make_columns(self) -> None:
+        """Make the numbers of the class of declared features, and the class with cut points for each of them."""
+        if not self._cuts:
+            raise InputError("strings and missing values need explicit cut points: a list a feature, [] for strings")
+        thresholds: list[Sequence[float]] = []
+        for field in self._features:
+            name, points = clipped(field.name), self._cuts[field.name]
+            if field.is_number and field.missing and not (points and all(map(isfinite, points))):
+                raise InputError(f"feature '{name}' holds numbers that may be missing: give it cut points")
+            if "category" in field.kind and points:
+                both = f"cut points, {shown(points)}, and declared values"
+                raise InputError(f"feature '{name}' has {both}: give it one of both")
+            made = declared_columns(field, points) if field.name in self.declared else (Number(field.name),)
+            self._columns += made
+            thresholds += [points if isinstance(column, Number) else [0.5] for column in made]
+        changed: Any = self.policies
+        self.policies = replace(changed, thresholds=thresholds, feature_names=None)
 
     def _by_name(self, row: Mapping[str, Any]) -> list[Any]:
         if not self.names:
@@ -225,29 +241,3 @@ def _field(name: str, declared: Sequence[Value], cuts: Sequence[float], role: st
         return Field(name, "category", known, missing, role)
     ends = (min(cuts), max(cuts)) if cuts and not any(0 <= cut < 1 for cut in cuts) else ()
     return Field(name, "number", ends, missing, role)
-
-
-def _with_columns(
-    policies: PolicyClass,
-    features: tuple[Field, ...],
-    cuts: Mapping[str, list[float]],
-    declared: Mapping[str, tuple[Value, ...]],
-) -> tuple[tuple[Column, ...], PolicyClass]:
-    """Return what the numbers of a class are made of, and the class with cut points for each of them."""
-    if not cuts:
-        raise InputError("strings and missing values need explicit cut points: a list a feature, [] for strings")
-    columns: list[Column] = []
-    thresholds: list[Sequence[float]] = []
-    for field in features:
-        name, points = clipped(field.name), cuts[field.name]
-        if field.is_number and field.missing and not (points and all(map(isfinite, points))):
-            raise InputError(f"feature '{name}' holds numbers that may be missing: give it cut points")
-        if "category" in field.kind and points:
-            raise InputError(
-                f"feature '{name}' has cut points, {shown(points)}, and declared values: give it one of both"
-            )
-        made = declared_columns(field, points) if field.name in declared else (Number(field.name),)
-        columns += made
-        thresholds += [points if isinstance(column, Number) else [0.5] for column in made]
-    changed: Any = policies
-    return tuple(columns), cast("PolicyClass", replace(changed, thresholds=thresholds, feature_names=None))

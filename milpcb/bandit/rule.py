@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf, nextafter
+from operator import itemgetter
 from time import time
 from typing import Any, NamedTuple
 
@@ -220,43 +221,40 @@ def explained(made: Any, rounds: Any) -> Why:
         by = hidden or ("no choice" if rounds.settings["baseline"] is None else "baseline")
     else:
         by = "majority" if made.probability > 0.5 else "exploration"
-    features = range(len(context.features))
-    found = (_change(policy, reader, context.features, i, own, oracle.contexts) for i in features)
-    nearest = min((change for change in found if change), key=lambda change: change.steps, default=None)
+    nearest = _nearest(policy, reader, context.features, own, oracle.contexts)
     more = {names[a]: float(v) for a, v in enumerate(profile - profile.min()) if a != own and np.isfinite(v)}
     shown = reader.show(policy)
     path = shown.ways().get(int(policy.apply(numbers)[0]), ()) if hasattr(shown, "ways") else ()
     return Why(made.action, made.probability, by, names[own], path, nearest, more, chance, shown)
 
 
-def _change(
-    policy: Any, reader: ContextReader, features: Sequence[Value], i: int, played: int, known: Any
+def _nearest(
+    policy: Any, reader: ContextReader, features: Sequence[Value], played: int, known: Any
 ) -> FeatureChange | None:
-    name = reader.names[i] if reader.names else f"x{i}"
-    tried = sorted(_candidates(policy, reader, features, i, known), key=lambda candidate: candidate[2:])
-    if not tried:
-        return None
-    rows = [reader.read_row([*features[:i], value, *features[i + 1 :]]).numbers for value, *_ in tried]
-    actions = policy.predict(np.vstack([np.array(row, dtype=float) for row in rows])).tolist()
-    for (_, words, steps, _), action in zip(tried, actions, strict=True):
-        if action != played:
-            return FeatureChange(name, f"{name_in_words(name)} {words}", reader.actions[action], steps)
-    return None
+    """Return the least change of one feature for which a policy plays another action than ``played``."""
+    found: list[FeatureChange] = []
+    for i, value in enumerate(features):
+        name = reader.names[i] if reader.names else f"x{i}"
+        candidates = _candidates(value, reader.declared.get(name, ()), _cuts(policy, reader, i, known))
+        tried = sorted(candidates, key=itemgetter(2, 3))
+        rows = [reader.read_row([*features[:i], other, *features[i + 1 :]]).numbers for other, *_ in tried]
+        actions = policy.predict(np.array(rows, dtype=float)[:, 0]).tolist() if rows else []
+        for (_, words, steps, _), action in zip(tried, actions, strict=True):
+            if action != played:
+                found.append(FeatureChange(name, f"{name_in_words(name)} {words}", reader.actions[action], steps))
+                break
+    return min(found, key=lambda change: change.steps, default=None)
 
 
 def _candidates(
-    policy: Any, reader: ContextReader, features: Sequence[Value], i: int, known: Any
+    value: Value, declared: Sequence[Value], cuts: Sequence[float]
 ) -> Iterator[tuple[Value, str, int, float]]:
     """Yield values of one feature that may alter what the rule plays: each in words, with its steps and distance."""
-    value, declared = features[i], reader.declared.get(reader.names[i], ()) if reader.names else ()
     for other in declared:
         if other != value:
             # a number that is not known any more is farther than every other number
             far = MOST_VALUES if other is None and kinds_of([value]) == {"number"} else 1
             yield other, "is missing" if other is None else f"= {in_words(other)}", far, 0.0
-    if isinstance(value, str) or any(isinstance(each, (str, bool)) for each in declared):
-        return
-    cuts = _cuts(policy, reader, i, known)
     for place, cut in enumerate(cuts):
         above, below = nextafter(cut, inf), nextafter(cut, -inf)
         if value is None:
