@@ -1,19 +1,19 @@
 """Contexts of a service, one at a time: by name or by position, with strings and missing values where declared."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from math import isfinite, isnan
 from typing import Any, cast
 
 import numpy as np
 
-from milpcb.core.checks import LARGEST
+from milpcb.core.checks import LARGEST, several
 from milpcb.core.text import folded
 from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded
-from milpcb.data.fields import Field, UnfitError, kinds_of, plain
-from milpcb.data.frames import in_order, is_frame, named, named_rows, no_such, records, table_names
+from milpcb.data.fields import Field, UnfitError, plain
+from milpcb.data.frames import GivenColumn, in_order, is_frame, named, named_rows, no_such, records, table_names
 from milpcb.data.made_columns import declared_columns
-from milpcb.data.schema import Schema
+from milpcb.data.schema import Schema, inferred
 from milpcb.data.spellings import NULLS
 from milpcb.data.tables import frame_of
 from milpcb.errors import InputError, clipped, shown
@@ -43,7 +43,10 @@ class ContextReader:
 
     """
 
-    def __init__(self, policies: PolicyClass, declared: Mapping[str, Sequence[Value]] | None) -> None:
+    def __init__(self, policies: PolicyClass, declared: Mapping[str, Sequence[Any]] | None) -> None:
+        if not isinstance(declared, Mapping | None):
+            raise InputError(f"values must map features to the strings that they may hold, got {shown(declared)}")
+        declared = {str(name): values for name, values in (declared or {}).items()}
         self.given = policies
         called = getattr(policies, "action_names", None)
         self.actions: list[Any] = list(map(str, called)) if called else list(range(policies.n_actions))
@@ -54,13 +57,13 @@ class ContextReader:
             policies = replace(changed, thresholds=[[]], feature_names=None)
         self.policies = policies
         self.names = tuple(map(str, getattr(policies, "feature_names", None) or ()))
-        self.declared = _checked(declared)
         self._cuts = _cut_points(policies, self.names)
-        own = [_field(name, self.declared.get(name, ()), self._cuts.get(name, ())) for name in self.names]
-        more = [_field(name, self.declared[name], (), "constraint") for name in self.declared if name not in self.names]
+        own = [_field(name, declared.get(name, ()), self._cuts.get(name, ())) for name in self.names]
+        more = [_field(name, declared[name], (), "constraint") for name in declared if name not in self.names]
         self.schema = Schema((*own, *more))
         self._features = self.schema.fields[: len(own)]
         self._fields = {field.name: field for field in self.schema.fields}
+        self.declared = {name: _values(self._fields[name]) for name in declared}
         self._columns: list[Column] = []
         if any(name in self.declared for name in self.names):
             self._make_columns()
@@ -197,6 +200,10 @@ def _all_numbers(values: list[Any]) -> bool:
     return bool(-LARGEST <= min(values) <= max(values) <= LARGEST)
 
 
+def _values(field: Field) -> tuple[Value, ...]:
+    return (*(() if field.is_number else field.values), *([None] if field.missing else ()))
+
+
 def _undeclared(name: str, value: Any) -> Field | None:
     """Return how constraints read a column that nobody declared: as a number; None where it is none."""
     try:
@@ -204,21 +211,6 @@ def _undeclared(name: str, value: Any) -> Field | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return None if isinstance(known, str) else Field(name, missing=True, role="constraint")
-
-
-def _checked(declared: Mapping[str, Sequence[Value]] | None) -> dict[str, tuple[Value, ...]]:
-    if declared is not None and not isinstance(declared, Mapping):
-        raise InputError(f"values must map features to the strings that they may hold, got {shown(declared)}")
-    found: dict[str, tuple[Value, ...]] = {}
-    for name, values in (declared or {}).items():
-        if isinstance(values, str) or not isinstance(values, Iterable) or not list(values):
-            raise InputError(f"values['{name}'] must be a list of strings, and None where it may be missing")
-        try:
-            found[str(name)] = tuple(dict.fromkeys(map(plain, values)))
-        except (TypeError, ValueError, OverflowError) as error:
-            wanted = "give strings, numbers, booleans, or None"
-            raise InputError(f"values['{name}'] holds {shown(values)}; {wanted}") from error
-    return found
 
 
 def _cut_points(policies: PolicyClass, names: Sequence[str]) -> dict[str, list[float]]:
@@ -229,15 +221,9 @@ def _cut_points(policies: PolicyClass, names: Sequence[str]) -> dict[str, list[f
     return {name: list(points) for name, points in zip(names, cuts, strict=True)}
 
 
-def _field(name: str, declared: Sequence[Value], cuts: Sequence[float], role: str = "feature") -> Field:
+def _field(name: str, declared: Any, cuts: Sequence[float], role: str = "feature") -> Field:
     """Return a declared column; truth may stand for a number where a cut point divides 1 from 0."""
-    kinds, missing = kinds_of(declared), None in declared
-    if len(kinds) > 1:
-        raise InputError(f"values['{name}'] has several kinds, {shown(list(declared))}: give strings, or numbers alone")
-    if kinds == {"boolean"}:
-        return Field(name, "boolean", (False, True), missing, role)
-    known = tuple(value for value in declared if value is not None)
-    if known:
-        return Field(name, "category", known, missing, role)
-    ends = (min(cuts), max(cuts)) if cuts and not any(0 <= cut < 1 for cut in cuts) else ()
-    return Field(name, "number", ends, missing, role)
+    values = several(f"values['{name}']", declared, object, "strings, and None where it may be missing")
+    found = inferred(name, GivenColumn(values, tuple(values)), role)
+    between = any(0 <= cut < 1 for cut in cuts)
+    return replace(found, values=(min(cuts), max(cuts))) if found.is_number and cuts and not between else found
