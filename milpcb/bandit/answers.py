@@ -39,8 +39,7 @@ class BanditAnswers(BanditParts):
     def policy(self) -> FoundPolicy:
         """Return the best policy so far: of least total estimated cost; see the learner's ``policy``."""
         with self.lock:
-            best: FoundPolicy = self._rounds.reader.show(self._rounds.learner.policy(self._rounds.allowed()))
-            return best
+            return self._rounds.reader.show(self._rounds.learner.policy(self._rounds.allowed()))
 
     def rule(self, number: int | None = None) -> RuleInForce:
         """Return the rule in force, or an earlier one by its number; raises InputError where there is none.

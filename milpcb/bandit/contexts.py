@@ -18,6 +18,7 @@ from milpcb.data.spellings import NULLS
 from milpcb.data.tables import frame_of
 from milpcb.errors import InputError, clipped, shown
 from milpcb.protocols import PolicyClass
+from milpcb.types import FoundPolicy
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class ContextReader:
         """Return the features of contexts as a data frame; as an array (n, d) where they have no names."""
         return frame_of(self._features, rows) if self._features else np.array(rows, dtype=float)
 
-    def show(self, policy: Any) -> Any:
+    def show(self, policy: Any) -> FoundPolicy:
         """Return a policy as one that reads tables as they come, strings and missing values included."""
         if not self._columns:
             return policy

@@ -104,7 +104,7 @@ def learner(
     arrive: bool,
 ) -> Learner:
     """Return the learner of a bandit's settings, around a baseline if there is one; raises InputError."""
-    name = settings["learner"]
+    name, options = settings["learner"], settings["options"]
     cls = registry.load("learner", name)
     if cls.full_information or injection.asks(cls, "best"):
         raise InputError(f"learner '{name}' learns from the costs of all actions, not known here: take 'exp4'")
@@ -116,12 +116,9 @@ def learner(
         supplied |= {"contexts": oracle.contexts, "pool": FinitePool(oracle.contexts)}
     elif injection.asks(cls, "pool") or injection.asks(cls, "contexts"):
         raise InputError(f"learner '{name}' needs to know contexts: give Bandit the contexts that can occur")
-    alone = cast("Learner", injection.make(cls, supplied, settings["options"]))
-    if usual is None:
-        return alone
-    around = registry.load("learner", "conservative")
-    options = {"inner": alone, "baseline": usual, **settings["promise"]}
-    return cast("Learner", injection.make(around, supplied, options))
+    if usual is not None:
+        name, options = "conservative", {"inner": name, "options": options, "baseline": usual, **settings["promise"]}
+    return cast("Learner", injection.make(registry.load("learner", name), supplied, options))
 
 
 def logged_rounds(log: Log, names: Sequence[Any], scale: Scale) -> Iterator[tuple[int, float, list[float]]]:

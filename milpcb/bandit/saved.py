@@ -26,8 +26,11 @@ Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when
 
 
 def sealed(state: Mapping[str, Any]) -> bytes:
-    """Return a state as the content of a file; raises TypeError where it is no plain data."""
-    return files.sealed({"format": FORMAT, **state}, default=_fields)
+    """Return a state as the content of a file; raises InputError where it is no plain data."""
+    try:
+        return files.sealed({"format": FORMAT, **state}, default=_fields)
+    except TypeError as error:
+        raise InputError(f"this bandit cannot be saved, as its options are no plain data: {error}") from error
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -44,12 +47,12 @@ def as_path(path: Any) -> Path:
 
 def write(path: Path, content: bytes) -> None:
     """Write what ``sealed`` returned, in place of a plain file or none; raises InputError."""
-    if len(content) > gate.MOST_BYTES:
-        most = spaced(gate.MOST_BYTES / 2**20, ".0f")
-        raise InputError(f"cannot write {path}: load reads at most {most} MB; give up decisions, or keep no log")
     problem = ""
     try:
-        if not path.parent.is_dir():
+        if len(content) > gate.MOST_BYTES:
+            most = spaced(gate.MOST_BYTES / 2**20, ".0f")
+            problem = f"load reads at most {most} MB; give up decisions, or keep no log"
+        elif not path.parent.is_dir():
             problem = f"there is no folder {path.parent}"
         elif os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
             problem = "it is a folder, a link, a pipe or a device; give the path of a plain file, or a new one"
@@ -156,10 +159,7 @@ class BanditParts:
     def _content(self) -> bytes:
         with self.lock:
             state = self._state()
-        try:
-            return sealed(state)  # which takes long where much is open, and nobody waits for it
-        except TypeError as error:
-            raise InputError(f"this bandit cannot be saved, as its options are no plain data: {error}") from error
+        return sealed(state)  # which takes long where much is open, and nobody waits for it
 
     def _state(self) -> dict[str, Any]:
         rounds = self._rounds
