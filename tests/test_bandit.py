@@ -84,7 +84,7 @@ def test_contexts_between_the_same_cuts_are_one() -> None:
     for _ in range(200):
         bandit.learn(bandit.act(draws.random(3)), cost=0.5)
     saved = state_of(bandit)
-    assert len(saved["seen"]) == 8
+    assert len(saved["contexts"]) == 8
     assert len({(row, action) for _, row, action, *_ in saved["learner"]["ledger"][3]}) <= 8 * 3
 
 

@@ -75,16 +75,16 @@ def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
 
 def known(
     contexts: Any, reader: ContextReader, constraints: Sequence[NamedConstraint]
-) -> tuple[Floats | None, list[LabelConstraint]]:
+) -> tuple[Floats, list[LabelConstraint]]:
     """Return contexts that are known in advance as the numbers (m, d) that the class reads, and constraints on them.
 
-    None and none where contexts arrive; raises InputError on constraints by rows then.
+    None of both where contexts arrive, ``contexts`` being None; raises InputError on constraints by rows then.
     """
     if contexts is None:
         for rule in constraints:
             if rule.by_row:
                 raise InputError(f"{rule.by_row} of a constraint is by rows, and contexts arrive: give contexts=...")
-        return None, []
+        return np.empty((0, 0)), []
     if reader.declared:
         rows = reader.read_all(contexts)
         if not rows:
@@ -95,14 +95,7 @@ def known(
     return numbers, bind_to(constraints, contexts, reader.names, reader.actions)
 
 
-def learner(
-    settings: Mapping[str, Any],
-    oracle: Any,
-    constrained: bool,
-    usual: Callable[[int], int] | None,
-    *,
-    arrive: bool,
-) -> Learner:
+def learner(settings: Mapping[str, Any], oracle: Any, constrained: bool, usual: Callable[[int], int] | None) -> Learner:
     """Return the learner of a bandit's settings, around a baseline if there is one; raises InputError."""
     name, options = settings["learner"], settings["options"]
     cls = registry.load("learner", name)
@@ -112,7 +105,7 @@ def learner(
         raise InputError(f"learner '{name}' explores, so it cannot keep constraints; take 'exp4', or 'ftpl'")
     supplied = {"seed": settings["seed"], "horizon": settings["horizon"]}
     supplied |= {"oracle": oracle, "n_actions": oracle.n_actions}
-    if not arrive:
+    if not settings["arrive"]:
         supplied |= {"contexts": oracle.contexts, "pool": FinitePool(oracle.contexts)}
     elif injection.asks(cls, "pool") or injection.asks(cls, "contexts"):
         raise InputError(f"learner '{name}' needs to know contexts: give Bandit the contexts that can occur")

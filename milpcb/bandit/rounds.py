@@ -14,7 +14,7 @@ from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open, Override
 from milpcb.bandit.groups import Groups
 from milpcb.bandit.rule import RuleLog
-from milpcb.constraints import NamedConstraint, NamedRows
+from milpcb.constraints import LabelConstraint, NamedConstraint, NamedRows
 from milpcb.core.checks import index, probabilities, unit_cost
 from milpcb.core.kept import restore_into, state_of
 from milpcb.data.actions import place
@@ -37,25 +37,28 @@ class DecisionRounds:
         settings: Mapping[str, Any],
         reader: ContextReader,
         constraints: Sequence[NamedConstraint],
-        known: tuple[Floats | None, Sequence[Any]],
+        contexts: Floats,
+        rules: Sequence[LabelConstraint],
     ) -> None:
         self.settings, self.reader, self.constraints, self.names = settings, reader, constraints, reader.actions
         for constraint in constraints:
             constraint.named(self.names)
-        numbers, rules = known
-        self._arrive, self.rules = numbers is None, list(rules)
-        self.changing = self._arrive and bool(constraints)
+        self.rules, self.changing = rules, settings["arrive"] and bool(constraints)
         self._so_far = budget.ContextsSoFar(constraints, reader.policies.n_actions)
         self.oracle: Any
-        if numbers is None:
+        if settings["arrive"]:
             self.oracle = GrowingOracle(reader.policies, constrained=self.changing, **settings["oracle"])
+            if len(contexts):
+                self.oracle.rows(contexts)
+            if rules:
+                self.oracle.hold(rules)
         else:
-            self.oracle = open_oracle(reader.policies, numbers, constraints=rules, **settings["oracle"])
+            self.oracle = open_oracle(reader.policies, contexts, constraints=rules, **settings["oracle"])
         document = settings["baseline"]
         self._baseline = None if document is None else made.baseline(document, reader)
         self._usual = -1  # the action of the baseline, if there is one, for the context of the round
         usual = None if document is None else lambda _row: self._usual
-        self.learner = made.learner(settings, self.oracle, bool(constraints), usual, arrive=self._arrive)
+        self.learner = made.learner(settings, self.oracle, bool(constraints), usual)
         self.book = Book()
         self.in_force = RuleLog(self.oracle, self.learner, reader)
         self.groups = Groups(settings["groups"], len(self.names))
@@ -139,10 +142,7 @@ class DecisionRounds:
         reader = ContextReader(made.with_action(self.reader.given, name), self.reader.declared)
         if self.constraints or self.groups:
             raise InputError("an action can be added where there are neither constraints nor groups")
-        known = (None if self._arrive else self.oracle.contexts, ())
-        grown = DecisionRounds(self.settings, reader, self.constraints, known)
-        if self._arrive and self.oracle.n_contexts:
-            grown.oracle.rows(self.oracle.contexts)
+        grown = DecisionRounds(self.settings, reader, self.constraints, self.oracle.contexts, ())
         grown.learner.go_on(self.learner)
         grown.book, grown.log, grown._rng = self.book, self.log, self._rng
         grown.added, grown.replayed = [*self.added, name], self.replayed
@@ -159,28 +159,14 @@ class DecisionRounds:
     def state(self) -> dict[str, Any]:
         """Return everything as plain data."""
         return {
+            "contexts": self.oracle.contexts.tolist(),
             "rules": budget.as_plain(self.rules),
-            "contexts": None if self._arrive else self.oracle.contexts.tolist(),
-            "seen": self.oracle.contexts.tolist() if self._arrive and self.oracle.n_contexts else None,
             "log": None if self.log is None else list(self.log),
             **state_of(self, (*KEPT, *DRAWN)),
         }
 
-    @staticmethod
-    def known(state: Mapping[str, Any]) -> tuple[Floats | None, Sequence[Any]]:
-        """Return the contexts (m, d) that a saved state knows from the start, and the constraints on them."""
-        if state["contexts"] is None:
-            return None, ()
-        numbers = np.array(state["contexts"], dtype=float)
-        return numbers, budget.of_plain(state["rules"], len(numbers))
-
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state; raises MilpcbError, and the errors of data of another shape."""
-        if state["seen"] is not None:
-            self.oracle.rows(np.array(state["seen"], dtype=float))
-            self.rules = budget.of_plain(state["rules"], self.oracle.n_contexts)
-            if self.rules:
-                self.oracle.hold(self.rules)
         restore_into(self, KEPT, dict(state))
         self.log = _checked_log(state["log"], len(self.names))
         self.part({name: state[name] for name in ("learner", "rng")})

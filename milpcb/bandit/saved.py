@@ -9,6 +9,9 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, Self, cast
 
+import numpy as np
+
+from milpcb.bandit.budget import of_plain
 from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision, Open, Override, makers
 from milpcb.bandit.rounds import DecisionRounds
@@ -179,8 +182,9 @@ class BanditParts:
     def __setstate__(self, kept: tuple[PolicyClass, Mapping[str, Any]]) -> None:
         policies, state = kept
         constraints = [of_document(document) for document in state["constraints"]]
-        reader, known = ContextReader(policies, state["values"]), DecisionRounds.known(state)
-        rounds = DecisionRounds(dict(state["settings"]), reader, constraints, known)
+        reader, contexts = ContextReader(policies, state["values"]), np.array(state["contexts"], dtype=float)
+        rules = of_plain(state["rules"], len(contexts))
+        rounds = DecisionRounds(dict(state["settings"]), reader, constraints, contexts, rules)
         rounds.restore(state)
         self._set_up(rounds, Scale.restored(state["scale"]))
         if state["stated"] is not None:

@@ -85,6 +85,7 @@ class Bandit(BanditAnswers):
             "learner": learner,
             "seed": seed,
             "horizon": horizon,
+            "arrive": contexts is None,
             "oracle": {"kind": oracle} if isinstance(oracle, str) else dict(oracle),
             "options": options,
             "keep_log": keep_log,
@@ -92,7 +93,7 @@ class Bandit(BanditAnswers):
             "promise": {"loss": loss, "confidence": confidence},
             "groups": listed_groups(groups),
         }
-        rounds = DecisionRounds(settings, reader, rules, made.known(contexts, reader, rules))
+        rounds = DecisionRounds(settings, reader, rules, *made.known(contexts, reader, rules))
         self._set_up(rounds, Scale.of(cost_range, reward_range))
 
     def __repr__(self) -> str:
