@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from importlib.machinery import FileFinder, ModuleSpec, SourceFileLoader
 from pathlib import Path
 from typing import Any
@@ -12,38 +11,25 @@ from milpcb.core.gate import Name, check_registered
 from milpcb.errors import InputError, clipped
 
 
-@dataclass
-class _Own:
-    """Where ``module:Class`` is looked for besides installed packages, and whether such names are taken at all."""
-
-    folder: Path | None = None
-    trusted: bool = True
-    asked: bool = False  # while a name is resolved
-    loaded: set[str] = field(default_factory=set)  # modules that came from there
-
-
-_own = _Own()
-
-
 def look_in(folder: Path | str | None, *, trusted: bool = True) -> None:
     """Look for modules in the folder of the config too, None for no other; untrusted, only registered names count."""
     wanted = None if folder is None else Path(folder)
-    if wanted != _own.folder:  # another folder may have other modules of the same names
-        for name in _own.loaded:
+    if wanted != _finder.folder:  # another folder may have other modules of the same names
+        for name in _finder.loaded:
             sys.modules.pop(name, None)
-        _own.loaded.clear()
-    _own.folder, _own.trusted = wanted, trusted
+        _finder.loaded.clear()
+    _finder.folder, _finder.trusted = wanted, trusted
 
 
 def folders() -> list[Path]:
     """Return the folder that ``module:Class`` is looked for in after the path of imports, if there is one."""
-    return [] if _own.folder is None else [_own.folder]
+    return [] if _finder.folder is None else [_finder.folder]
 
 
 def check(kind: str, called: str, name: Name) -> None:
     """Raise InputError unless ``module:Class`` may be imported."""
     check_registered(kind, name)
-    if not _own.trusted:
+    if not _finder.trusted:
         files = [file for folder in folders() if (file := file_of(folder, name.parts))]
         raise InputError(
             f"{kind} '{clipped(name.text)}' is not registered, and would run {files[0] if files else name.module}; "
@@ -61,11 +47,11 @@ def open_folder() -> Iterator[None]:
     """Let modules be found in the config's folder, after everything that is installed; nothing is written there."""
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)  # first: the path of imports knows more kinds of files
-    before, _own.asked = _own.asked, True
+    before, _finder.asked = _finder.asked, True
     try:
         yield
     finally:
-        _own.asked = before
+        _finder.asked = before
 
 
 def file_of(folder: Path, parts: Sequence[str]) -> Path | None:
@@ -92,18 +78,25 @@ class _Source(SourceFileLoader):
 class _Finder:
     """Finds the modules of the config's folder: those that nobody else has, and all below such a one."""
 
+    folder: Path | None = None  # where ``module:Class`` is looked for besides installed packages
+    trusted = True  # whether such names are taken at all
+    asked = False  # while a name is resolved
+
+    def __init__(self) -> None:
+        self.loaded = set[str]()  # modules that came from there
+
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """Return where a module is; None leaves the question to the other finders."""
         parts = fullname.split(".")
-        ours = parts[0] in _own.loaded
-        if _own.folder is None or not (ours or (_own.asked and len(parts) == 1)):
+        ours = parts[0] in self.loaded
+        if self.folder is None or not (ours or (self.asked and len(parts) == 1)):
             return None
         if not ours and any(finder.find_spec(fullname, path, target) for finder in sys.meta_path if finder is not self):
             return None
-        finder = FileFinder(str(_own.folder.joinpath(*parts[:-1])), (_Source, [".py"]))
+        finder = FileFinder(str(self.folder.joinpath(*parts[:-1])), (_Source, [".py"]))
         spec = finder.find_spec(fullname)
         if spec is not None:
-            _own.loaded.add(fullname)
+            self.loaded.add(fullname)
         elif ours:
             raise ModuleNotFoundError(f"No module named '{fullname}'", name=fullname)
         return spec

@@ -5,7 +5,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from inspect import isabstract
 from types import FunctionType
 from typing import Any, Literal
 
@@ -270,37 +269,29 @@ def _mismatch(wanted: Kind, entry: Any) -> str:
     """Return how an entry fails the Protocol or base class of its kind; "" where it fits."""
     module, _, name = wanted.interface.partition(":")
     interface = getattr(import_module(module), name)
+    right, must = isinstance(entry, type), f"class that implements {wanted.interface}"
     if wanted.form == "value":
-        return "" if isinstance(entry, interface) else f"is {_described(entry)}, and must be a {wanted.interface}"
-    if isinstance(entry, type) and wanted.form == "class":
-        return _lacking(entry, interface, wanted.interface)
-    if wanted.form == "function":
-        return "" if callable(entry) else f"is {_described(entry)}, and must be a function"
-    return f"is {_described(entry)}, and must be a class that implements {wanted.interface}"
-
-
-def _described(entry: Any) -> str:
-    return "a function" if isinstance(entry, FunctionType) else f"a {type(entry).__name__}"
-
-
-def _lacking(entry: type, interface: Any, called: str) -> str:
-    if not getattr(interface, "_is_protocol", False):
-        if not issubclass(entry, interface):
-            return f"is a class that does not inherit from {called}"
-        if isabstract(entry):
-            return f"is not finished: {', '.join(sorted(vars(entry)['__abstractmethods__']))} of {called} is missing"
+        right, must = isinstance(entry, interface), wanted.interface
+    elif wanted.form == "function":
+        right, must = callable(entry), "function"
+    if not right:
+        return f"is a {'function' if isinstance(entry, FunctionType) else type(entry).__name__}, and must be a {must}"
+    if wanted.form != "class":
         return ""
-    wanted = {*vars(interface), *getattr(interface, "__annotations__", ())}
-    missing = [name for name in sorted(wanted) if not name.startswith("_") and not _sets(entry, interface, name)]
-    return f"is a class without {', '.join(missing)} of {called}" if missing else ""
+    if getattr(interface, "_is_protocol", False):
+        own = {*vars(interface), *getattr(interface, "__annotations__", ())} - _names(entry)
+        missing = ", ".join(sorted(name for name in own if not name.startswith("_")))
+        return f"is a class without {missing} of {wanted.interface}" if missing else ""
+    if not issubclass(entry, interface):
+        return f"is a class that does not inherit from {wanted.interface}"
+    left = ", ".join(sorted(getattr(entry, "__abstractmethods__", ())))
+    return f"is not finished: {left} of {wanted.interface} is missing" if left else ""
 
 
-def _sets(entry: type, interface: Any, name: str) -> bool:
-    """Return whether a class has a name: as an attribute, as an annotation, or set by its constructor."""
-    if isinstance(vars(interface).get(name), (FunctionType, classmethod)):
-        return callable(getattr(entry, name, None))
-    if hasattr(entry, name):
-        return True
-    makers = [vars(cls)["__init__"] for cls in entry.__mro__ if isinstance(vars(cls).get("__init__"), FunctionType)]
-    annotated = any(name in vars(cls).get("__annotations__", ()) for cls in entry.__mro__)
-    return annotated or any(name in maker.__code__.co_names for maker in makers)
+def _names(entry: type) -> set[str]:
+    """Return the names that a class has: attributes, annotations, and those that its constructors set."""
+    found = {*dir(entry)}
+    for cls in entry.__mro__:
+        maker = vars(cls).get("__init__")
+        found |= {*vars(cls).get("__annotations__", ()), *getattr(getattr(maker, "__code__", None), "co_names", ())}
+    return found
