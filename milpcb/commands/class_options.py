@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,14 @@ import click
 
 from milpcb.errors import InputError, UnknownNameError, did_you_mean
 from milpcb.plugins import injection, local_classes, registry
-from milpcb.types import Floats
 
 if TYPE_CHECKING:
     from milpcb.logs.source import Source
 
+OPEN = {"ignore_unknown_options": True, "allow_extra_args": True}  # settings of a command with options of a class
+of_class = click.option(
+    "--policies", "name", default="decision_trees", show_default=True, help="Policy class, see milpcb list."
+)
 ESTIMATORS = {
     "decision_trees": "LoggedPolicyTree",
     "threshold_rules": "LoggedThresholdRule",
@@ -37,14 +40,6 @@ def class_of(name: str, given: dict[str, Any], arguments: list[str], command: cl
     table = options_of(name, injection.options(cls, given), arguments, own_options(command))
     options = check_options(cls, table, name, tuple(given))
     return injection.make(cls, given, options)
-
-
-def oracle_of(policies: Any, contexts: Floats, kind: str, asked: Mapping[str, Any]) -> Any:
-    """Return the oracle of a class on contexts (m, d), with --solver and --time-limit as they were ``asked`` for."""
-    from milpcb.oracles import open_oracle
-
-    limit = {} if asked["time_limit"] is None else {"time_limit": asked["time_limit"]}
-    return open_oracle(policies, contexts, kind=kind, solver=asked["solver"], **limit)
 
 
 def options_of(name: str, known: Iterable[str], arguments: list[str], own: list[str]) -> dict[str, Any]:

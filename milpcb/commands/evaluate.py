@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from milpcb.core.decimals import number, percent
 from milpcb.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from milpcb.data.schema import Schema
     from milpcb.logs.origin import Origin
     from milpcb.logs.sections import PageTable
     from milpcb.offline import Evaluation, IntervalEstimate
@@ -48,13 +47,13 @@ def evaluate(
     from milpcb.offline import evaluate as value_of
     from milpcb.offline import scores
 
-    read = Read() if policy is None else _read(policy)
-    origin, columns = read.origin, columns_of(log, given, read.origin)
+    rule, origin, costs = (None, None, None) if policy is None else _read(policy)
+    columns = columns_of(log, given, origin)
     same = origin is None or origin.outcome == columns.outcome
     if origin:
         columns = origin.applied(columns, str(policy))
     with step(err, f"reading {log.name}"):
-        source = source_of(log, columns, given, read.schema)
+        source = source_of(log, columns, given, origin.schema if origin else getattr(rule, "schema", None))
     if origin:
         origin.check(source.frame)
     for note in source.notes:
@@ -65,7 +64,7 @@ def evaluate(
     seen = origin is not None and origin.is_of(source)
     if seen:
         err.print(SEEN.format(policy))
-    costs = read.costs if same else None
+    costs = costs if same else None
     rows, binary = numbered(source.log), not costs and set(source.log.outcome.tolist()) <= {0.0, 1.0}
     unit = Unit(columns.outcome, columns.maximise, binary, sign=origin.unit if origin and same else "")
     if binary:
@@ -74,10 +73,10 @@ def evaluate(
         more: dict[str, Any] = {"treatment_cost": costs, "sample_weight": source.weight, "overlap": overlap}
         found = scores(rows, method, seed=seed, progress=tick, **more)
     best = found.actions[found.best_action]
-    played = [best] * len(found.table) if read.policy is None else read.policy
+    played = [best] * len(found.table) if rule is None else rule
     options: dict[str, Any] = {"interval": interval, "level": level, "in_sample": seen}
     value = value_of(found, played, contexts=source.table, **options)
-    name = "this policy" if read.policy else f"always '{best}', the best constant"
+    name = "this policy" if rule is not None else f"always '{best}', the best constant"
     out.print(printed(_values(value, name, unit.words)))
     for sentence in (*value.words(), *charges_of(costs, maximise=columns.maximise)):
         out.print(sentence)
@@ -85,16 +84,6 @@ def evaluate(
         err.print(f"warning: {warning}")
     if value.leaves:
         out.print(printed(_parts(value)))
-
-
-@dataclass(frozen=True, eq=False)
-class Read:
-    """A policy as a file has it: what it was learnt from, what treatments cost, and the columns; None for nothing."""
-
-    policy: Any = None
-    origin: Origin | None = None
-    costs: Any = None
-    schema: Schema | None = None
 
 
 SEEN = (
@@ -129,8 +118,8 @@ def _gain(gain: IntervalEstimate, evaluation: Evaluation) -> str:
     return _own(gain) if evaluation.in_sample else str(gain)
 
 
-def _read(path: Path) -> Read:
-    """Return the policy of a file, with names or numbers of its actions, and what it keeps of its log; InputError."""
+def _read(path: Path) -> tuple[Any, Origin | None, Any]:
+    """Return the policy of a file, with names or numbers of its actions, its log, and what treatments cost."""
     from milpcb.logs.origin import ORIGIN, Origin
     from milpcb.policies import from_json as policy_from_json
 
@@ -151,7 +140,7 @@ def _read(path: Path) -> Read:
     document = json.loads(text)
     origin, parameters = Origin.read(document.get(ORIGIN)), document.get("parameters", {})
     costs = parameters.get("treatment_cost") if isinstance(parameters, dict) else None
-    return Read(policy, origin, costs, policy.schema if origin is None else origin.schema)
+    return policy, origin, costs
 
 
 def _parts(value: Evaluation) -> PageTable:

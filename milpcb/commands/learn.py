@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 from rich.table import Table
 
-from milpcb.commands.class_options import ESTIMATORS, action_of, estimator_of, named_options
+from milpcb.commands.class_options import ESTIMATORS, OPEN, action_of, estimator_of, named_options
 from milpcb.commands.console import PATH, err, out, step
 from milpcb.commands.log import RowsOption, columns_of, needs_rows, several, source_of, source_options
 from milpcb.core.decimals import fixed
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 THIN, THINNER = 7, 2
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.command(context_settings=OPEN)
 @source_options
 @click.option("--policies", "name", default="decision_trees", show_default=True, help=f"{', '.join(ESTIMATORS)}.")
 @click.option("--depth", type=int, help="Of trees: short for --max-depth.")

@@ -118,26 +118,31 @@ class RowsOption(click.Option):
     """An option whose answer needs the rows of a log, which a log that is added up in one pass does not hold."""
 
 
+def _listed(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the parts of texts with commas between them."""
+    return tuple(part.strip() for text in texts for part in text.split(","))
+
+
 needs_rows = partial(click.option, cls=RowsOption)
 several = partial(needs_rows, multiple=True)
+with_commas = partial(click.option, multiple=True, callback=_listed)
 OPTIONS = (
     click.argument("log", type=PATH),
     click.option("--action", help="Column of what was done."),
     click.option("--reward", help="Column of what came of it, larger is better."),
     click.option("--cost", help="Column of what came of it, smaller is better."),
-    click.option(
+    with_commas(
         "--propensity",
-        multiple=True,
         metavar="COLUMN",
         help="Probability of what was done, or of all actions, ACTION=COLUMN, with commas  [default: estimated].",
     ),
     click.option("--randomised", is_flag=True, help="Each action had the same probability in all rows: a trial."),
-    click.option("--features", multiple=True, help="Columns that policies may read, with commas [default: others]."),
+    with_commas("--features", help="Columns that policies may read, with commas [default: others]."),
     click.option("--leave-out", multiple=True, metavar="COLUMN", help="Column that policies may not read; repeatable."),
-    needs_rows("--group", metavar="COLUMN", help="Rows of one value belong together, such as a person's."),
-    needs_rows("--weight", metavar="COLUMN", help="How much each row counts [default: once]."),
-    click.option("--actions", multiple=True, help="Names of the actions in order, with commas  [default: sorted]."),
-    click.option("--missing", multiple=True, metavar="MARKS", help='More marks of what is not known: "NA,-999".'),
+    needs_rows("--group", default="", metavar="COLUMN", help="Rows of one value belong together, such as a person's."),
+    needs_rows("--weight", default="", metavar="COLUMN", help="How much each row counts [default: once]."),
+    with_commas("--actions", help="Names of the actions in order, with commas  [default: sorted]."),
+    with_commas("--missing", metavar="MARKS", help='More marks of what is not known: "NA,-999".'),
     click.option("--learner", help="Of a run directory: the label of the learner."),
     click.option("--seed-of-run", type=int, help="Of a run directory: the seed of the play."),
     click.option("--trust", is_flag=True, help="Run classes and read files that the config of a run directory names."),
@@ -176,40 +181,22 @@ def columns_of(log: Path, given: dict[str, Any], origin: Origin | None = None) -
     from milpcb.logs.files import is_files
     from milpcb.logs.source import Columns
 
+    alike = {name: given[name] for name in ("leave_out", "group", "weight", "actions", "missing")}
+    alike["features"] = tuple(dict.fromkeys(given["features"]))
     if log.is_dir() and not is_files(log):
         for name in ("action", "reward", "cost", "propensity", "randomised"):
             if given[name]:
                 raise InputError(f"--{name} is for files: in a run the actions, costs and probabilities are known")
-        return Columns("action", "cost", maximise=False, propensity=("probability",), **_common(given))
+        return Columns("action", "cost", maximise=False, propensity=("probability",), **alike)
     if origin:
         given = origin.completed(given)
     if given["action"] is None:
         raise InputError("which column is what was done? name it, as in --action treat")
     if (given["reward"] is None) == (given["cost"] is None):
         raise InputError("name what came of it once: --reward COLUMN (larger is better) or --cost COLUMN")
-    outcome = given["cost"] if given["reward"] is None else given["reward"]
-    propensity = _listed(given["propensity"])
-    named: tuple[str, ...] = ()
-    pairs = [[part.strip() for part in text.split("=", 1)] for text in propensity]
+    alike |= {"propensity": given["propensity"], "randomised": given["randomised"]}
+    pairs = [[part.strip() for part in text.split("=", 1)] for text in given["propensity"]]
     if len(pairs) > 1 and all(len(pair) > 1 for pair in pairs):  # ACTION=COLUMN
-        named, propensity = (tuple(parts) for parts in zip(*pairs, strict=True))
-    return Columns(
-        given["action"],
-        outcome,
-        maximise=given["reward"] is not None,
-        propensity=propensity,
-        propensity_of=named,
-        randomised=given["randomised"],
-        **_common(given),
-    )
-
-
-def _common(given: dict[str, Any]) -> dict[str, Any]:
-    listed = {name: _listed(given[name]) for name in ("features", "actions", "missing")}
-    alone = {name: given[name] or "" for name in ("group", "weight")}
-    listed["features"] = tuple(dict.fromkeys(listed["features"]))
-    return {**listed, **alone, "leave_out": given["leave_out"]}
-
-
-def _listed(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(part.strip() for text in texts for part in text.split(","))
+        alike["propensity_of"], alike["propensity"] = map(tuple, zip(*pairs, strict=True))
+    maximise = given["reward"] is not None
+    return Columns(given["action"], given["reward" if maximise else "cost"], maximise=maximise, **alike)

@@ -9,7 +9,7 @@ import click
 import numpy as np
 from rich.table import Column, Table
 
-from milpcb.commands.class_options import class_of
+from milpcb.commands.class_options import OPEN, class_of, of_class
 from milpcb.commands.console import PATH, check_ending, err, out, step
 from milpcb.core.checks import real, whole
 from milpcb.core.decimals import fixed, percent, spaced
@@ -25,7 +25,7 @@ ENDINGS = ("png", "svg")
 POWERS = (0.5, 0.8, 0.9, 0.95)
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.command(context_settings=OPEN)
 @click.option("--features", type=int, required=True, help="Number of yes/no features that a policy may read.")
 @click.option("--actions", type=int, default=2, show_default=True, help="Number of actions, equally likely.")
 @click.option("--effect", type=float, required=True, help="How much the right action lowers the chance of a cost.")
@@ -34,7 +34,7 @@ POWERS = (0.5, 0.8, 0.9, 0.95)
 @click.option("--base", type=float, default=0.5, show_default=True, help="Chance of a cost under a wrong action.")
 @click.option("--power", type=float, default=0.8, show_default=True, help="How likely the trial is to end by then.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="With which it ends.")
-@click.option("--policies", "name", default="decision_trees", show_default=True, help="Policy class, see milpcb list.")
+@of_class
 @click.option("--trials", type=int, default=400, show_default=True, help="Trials that are simulated.")
 @click.option("--most", type=int, default=200_000, show_default=True, help="Rows at which a trial is given up.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the simulation.")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import click
 import numpy as np
 from rich.table import Table
 
-from milpcb.commands.class_options import class_of, oracle_of
+from milpcb.commands.class_options import OPEN, class_of, of_class
 from milpcb.commands.console import PATH, check_ending, err, out
 from milpcb.core.checks import check_confidence, whole
 from milpcb.core.decimals import spaced
@@ -30,11 +30,7 @@ ENDINGS = ("json", "png", "svg")
 SHOWN = 3  # near-best policies side by side
 MOST = 1e6  # actions
 LAST = ("action", "cost", "probability")
-OPEN = {"ignore_unknown_options": True, "allow_extra_args": True}  # for the options of a policy class
 with_solver = click.option("--solver", help="Solver, see milpcb solvers [default: highs, for kinds that use one].")
-of_class = click.option(
-    "--policies", "name", default="decision_trees", show_default=True, help="Policy class, see milpcb list."
-)
 
 
 @click.command(context_settings=OPEN)
@@ -69,7 +65,7 @@ def solve(
     if matrix.shape[1] < 2:
         raise InputError(f"{costs} has one column; write one column per action, at least 2")
     given = {"n_actions": matrix.shape[1], "feature_names": features or None, "action_names": actions or None}
-    oracle = oracle_of(class_of(asked["name"], given, ctx.args, ctx.command), rows, kind, asked)
+    oracle = _oracle(class_of(asked["name"], given, ctx.args, ctx.command), rows, kind, asked)
     answer = oracle.minimise(matrix)
     out.print(str(answer.policy) if answer.policy is not None else "no policy found in time")
     out.print(f"cost: {answer.upper:.12g}   proved lower bound: {answer.lower:.12g}   ({answer.stop})")
@@ -80,6 +76,13 @@ def solve(
         out.print(oracle.explain())
     for target in targets:
         out.print(f"written: {save_answer(answer, target)}")
+
+
+def _oracle(policies: Any, contexts: Floats, kind: str, asked: Mapping[str, Any]) -> Any:
+    from milpcb.oracles import open_oracle
+
+    limit = {} if asked["time_limit"] is None else {"time_limit": asked["time_limit"]}
+    return open_oracle(policies, contexts, kind=kind, solver=asked["solver"], **limit)
 
 
 def _asked(kind: str, solver: str | None) -> str:
@@ -117,27 +120,17 @@ def save_answer(answer: Answer, path: Path) -> Path:
 def answer_json(answer: Answer) -> str:
     """Return bounds, stop reason, seconds and the policy; ``policies.from_json`` reads a policy that can be read back.
 
-    Other policies are written as their class, their rules as text, and their fields. A bound that is not known is null:
-    JSON has no infinity.
+    Other policies are written as their class, and their rules as text. A bound that is not known is null: JSON has no
+    infinity.
     """
     policy: Any = answer.policy
+    written = None if policy is None else {"class": type(policy).__name__, "rules": str(policy)}
     if hasattr(policy, "document"):
-        written = dict(policy.document())
-    else:
-        fields = asdict(policy) if is_dataclass(policy) and not isinstance(policy, type) else {}
-        written = {"class": type(policy).__name__, "rules": str(policy), **fields}
-    document = {
-        "lower": answer.lower if np.isfinite(answer.lower) else None,
-        "upper": answer.upper if np.isfinite(answer.upper) else None,
-        "stop": str(answer.stop),
-        "seconds": answer.seconds,
-        "policy": None if policy is None else written,
-    }
-    arrays = (np.ndarray, np.generic)
-    plain = json.dumps(
-        document, indent=2, default=lambda value: value.tolist() if isinstance(value, arrays) else str(value)
-    )
-    return f"{plain}\n"
+        written = policy.document()
+    bounds = {"lower": answer.lower, "upper": answer.upper}
+    known = {name: bound if np.isfinite(bound) else None for name, bound in bounds.items()}
+    document = {**known, "stop": str(answer.stop), "seconds": answer.seconds, "policy": written}
+    return f"{json.dumps(document, indent=2)}\n"
 
 
 # ------------------------------------------------------------------- certify
@@ -171,7 +164,7 @@ def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int
     given = {"n_actions": n_actions, "feature_names": features or None, "action_names": names or None}
     opened = class_of(asked["name"], given, ctx.args, ctx.command).on(contexts)
     searched = "search" in opened.capabilities and asked["solver"] is None and asked["time_limit"] is None
-    oracle = oracle_of(opened, contexts, asked["kind"] or ("search" if searched else "milp"), asked)
+    oracle = _oracle(opened, contexts, asked["kind"] or ("search" if searched else "milp"), asked)
     ledger = Ledger()
     for row, (action, cost, chance) in enumerate(zip(played, costs, probabilities, strict=True)):
         ledger.add(row, action, cost, cost / chance, weight=1 / chance)

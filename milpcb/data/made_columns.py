@@ -49,12 +49,7 @@ def declared_columns(field: Field, cuts: Sequence[float]) -> tuple[Column, ...]:
     if field.is_number:
         return tuple(_numbers(field.name, np.array([np.nan, *cuts] if field.missing else cuts), "either", scores=False))
     known = {*field.values, *([None] if field.missing else [])}
-    if field.kind == "boolean":
-        return tuple(_categories(field, known, inside=0))
-    declared = sorted(known, key=_rank)
-    most = max(1, len(declared) // 2) if len(declared) <= FEW else 1
-    sets = (chosen for size in range(1, most + 1) for chosen in combinations(declared, size))
-    return tuple(Membership(field.name, chosen) for chosen in sets)
+    return tuple(_categories(field, known, inside=0, closed=field.kind == "boolean"))
 
 
 def chosen_features(features: Any, names: Sequence[str]) -> tuple[str, ...]:
@@ -92,20 +87,20 @@ def _numbers(name: str, column: Floats, missing: str, *, scores: bool) -> Iterat
         yield Number(name, above)
 
 
-def _categories(field: Field, present: set[Value], inside: int) -> Iterator[Column]:
-    """Yield the memberships that divide the rows, none twice; of a set and the rest that with fewer categories.
+def _categories(field: Field, present: set[Value], inside: int, *, closed: bool = True) -> Iterator[Column]:
+    """Yield the memberships that divide rows; where no others come (``closed``), of a set and the rest the smaller.
 
     More than FEW ordered categories are divided into the first ones and the rest, too.
     """
     categories = sorted(present, key=_rank)
     count = len(categories)
-    if count > MOST_CATEGORIES:
+    if closed and count > MOST_CATEGORIES:
         what = f"column '{clipped(field.name)}' has {spaced(count)} different strings, and at most {MOST_CATEGORIES}"
         raise InputError(f"{what} are tested: group them, or name the other columns in features")
-    sizes = range(1, count // 2 + 1) if count <= FEW else range(1, 2)
-    for size in sizes:
+    most = 1 if count > FEW else max(count // 2, int(not closed))
+    for size in range(1, most + 1):
         for chosen in combinations(categories, size):
-            if 2 * size < count or chosen[0] == categories[0]:
+            if not closed or 2 * size < count or chosen[0] == categories[0]:
                 yield Membership(field.name, chosen, inside)
     if field.kind == "ordered category" and count > FEW:
         in_order = [value for value in field.values if value in present]

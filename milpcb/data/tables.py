@@ -39,7 +39,6 @@ CODE = re.compile(r"[-+]?0[0-9]")  # what a number is not written with, and an a
 QUOTED = re.compile(rb'"[^"]*+"')
 BLANK = re.compile(rb'("[^"]*+")|(?<![^\n])\r?\n')  # a line without values, outside of quotes
 
-BLOCK = 2**24  # bytes that are decoded together
 MOST_VALUES = 500_000_000  # of a Parquet file: 4 GB as numbers; a small file may hold any number of equal ones
 
 DAMAGED = "is no Parquet file, or a damaged one; write it anew"
@@ -270,14 +269,11 @@ def _end(content: bytes, separator: bytes, width: int) -> int:
 
 
 def _check_text(path: Path, content: bytes) -> None:
-    start, place = 0, content.find(b"\0")
-    while place < 0 and start < len(content):  # as one text it may take four times the room
-        end = content.find(b"\n", start + BLOCK) + 1 or len(content)
-        try:
-            content[start:end].decode()
-        except UnicodeDecodeError as error:
-            place = start + error.start
-        start = end
+    place = content.find(b"\0")
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        place = error.start if place < 0 else min(place, error.start)
     if place >= 0:
         fix = "save it as CSV in UTF-8, or as Parquet called .parquet; unpack a compressed file first"
         raise InputError(f"{path}, line {_line(content, place)} is not text in UTF-8: {fix}")
