@@ -11,12 +11,11 @@ from milpcb.plugins import registry
 from milpcb.relaxations import base as rounds
 from milpcb.relaxations.paper import Half, Paper
 from milpcb.theory.exact import UNIFORM, ExactRun, Game, Leftover, Player, Variant, quick_games
-from milpcb.theory.mutants import ALSO_ADMISSIBLE, MUTANTS
 from milpcb.theory.verdicts import Slacks, judge, slacks, variants, violations, worst_plan
+from tests.theory.relaxations import ADMISSIBLE, MUTANTS
 
 F = Fraction
 ONE, CONSTANTS = ((0, 0),), ((0, 0), (1, 1))
-ADMISSIBLE = [variant for name in registry.names("relaxation") for variant in variants(name)] + ALSO_ADMISSIBLE
 
 
 def named(name: str) -> Variant:

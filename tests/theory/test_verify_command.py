@@ -1,6 +1,6 @@
 """``milpcb verify`` as users meet it, with relaxations of other packages.
 
-It judges a share of the games here: every relaxation, run and mutant is judged on its own in the tests beside this one.
+It judges a share of the games here: every relaxation is judged on its own in the tests beside this one.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,10 +12,12 @@ from click.testing import CliRunner, Result
 from milpcb.commands import console
 from milpcb.commands.verify import verify as command
 from milpcb.errors import MilpcbError
+from milpcb.plugins import registry
 from milpcb.theory import exact
+from milpcb.theory.verdicts import variants
 from tests.inside import find_plug_ins_again
 
-GAMES = exact.quick_games()[::16]  # two and three actions, small and large L: they reject every mutant
+GAMES = exact.quick_games()[::16]  # two and three actions, small and large L
 Verify = Callable[..., Result]
 
 THIRD_PARTY = """\
@@ -54,29 +56,23 @@ def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     find_plug_ins_again()
 
 
-def warnings_in(done: Result) -> list[str]:
-    """Return the lines on standard error but those on how far the command is."""
-    return [line for line in done.stderr.splitlines() if not line.startswith("verifying: ")]
+def passed(done: Result) -> int:
+    """Return how many variants pass, of a command that succeeds and warns of nothing."""
+    warnings = [line for line in done.stderr.splitlines() if not line.startswith("verifying: ")]
+    assert (done.exit_code, done.exception, warnings) == (0, None, [])
+    assert "REJECT" not in done.stdout
+    return done.stdout.count("pass")
 
 
-def test_all_verdicts_are_as_expected(verify: Verify) -> None:
-    """Relaxations pass, mutants are rejected, and that is success."""
-    done = verify()
-    assert (done.exit_code, done.exception, warnings_in(done)) == (0, None, [])
-    lines = [line.split() for line in done.stdout.splitlines()]
-    verdicts = [line[-1] for line in lines if line and line[-1] in {"pass", "REJECT"}]
-    assert len(verdicts) > 15
-    assert verdicts == ["pass"] * (len(verdicts) - 15) + ["REJECT"] * 15
-    assert ["M4", "no", "noise", "-1", "-9/10", "0", "0", "-631/800", "REJECT"] in lines
-    assert "all 15 mutants are rejected" in done.stdout
+def test_all_relaxations_pass(verify: Verify) -> None:
+    """Each way to play each registered relaxation."""
+    assert passed(verify()) == sum(len(variants(name)) for name in registry.names("relaxation"))
 
 
 @pytest.mark.usefixtures("others")
 def test_relaxations_of_other_packages_are_verified(verify: Verify) -> None:
     """An admissible relaxation passes; one with too little noise is named in one line, with the game."""
-    good = verify("--noise", "padded")
-    assert (good.exit_code, good.exception, warnings_in(good)) == (0, None, [])
-    assert "M0" not in good.stdout
+    assert passed(verify("--noise", "padded")) == 3
     bad = verify("--noise", "thin")
     assert bad.stdout.count("REJECT") == 3
     assert isinstance(bad.exception, MilpcbError)

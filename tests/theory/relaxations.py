@@ -7,10 +7,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from milpcb.plugins import registry
 from milpcb.relaxations.base import KeptRound, Relaxation, fill, phi_from_psi
 from milpcb.relaxations.coordinate import Coordinate, Signed
 from milpcb.relaxations.paper import Paper
 from milpcb.theory.exact import Variant
+from milpcb.theory.verdicts import variants
 from milpcb.types import Floats
 
 
@@ -70,7 +72,8 @@ def one_leader(_self: Signed, psi: Floats, leftover: Floats, **_: bool) -> Float
     return q_star
 
 
-ALSO_ADMISSIBLE = [
+ADMISSIBLE = [
+    *(variant for name in registry.names("relaxation") for variant in variants(name)),
     Variant("signs, max(1/2,2/K), p K/L", Signs(None)),
     Variant("signs, kappa 2, p 1/L", Signs(Fraction(2), kept=1)),
     Variant("coordinate, kappa 2", OneSign(Fraction(2))),
