@@ -234,7 +234,7 @@ def test_an_estimate_below_zero_is_refused() -> None:
 
     learner = Overdrawn(Q)
     learner.act(0)
-    with pytest.raises(InputError, match=r"Overdrawn\._learn must return an estimate of 0 or more, got -0\.5"):
+    with pytest.raises(InputError, match=r"Overdrawn\._learn must return an estimate >= 0, got -0\.5"):
         learner.learn(0, 0, 0.5, float(Q[0]))
     assert learner.played == 0
     assert learner.ledger.state() == Given(Q).ledger.state()  # what the base class counts is not half counted

@@ -1,4 +1,4 @@
-"""The base class of learners: the interface of an algorithm, and the rules of play, which it checks."""
+"""The base class of learners: the rules of play, which it checks, and what is certain about a play."""
 
 import inspect
 import json
@@ -8,34 +8,33 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from milpcb.core.checks import check_returned, index, number_array, probabilities, unit_cost, whole
+from milpcb.blocks import Changes
+from milpcb.core.checks import check_confidence, check_returned, index, number_array, probabilities, unit_cost, whole
 from milpcb.core.kept import restore_into, state_of
-from milpcb.errors import InputError, shown
-from milpcb.learners.certified import Certified
+from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.learners.needs import check_oracle
-from milpcb.ledger import Ledger
+from milpcb.ledger import Certificate, Ledger, Minimiser
 from milpcb.rng import check_seed
-from milpcb.types import Aside, Floats
+from milpcb.types import Aside, Floats, FoundPolicy
 
 DUE = "learn(row, action, cost, probability)"
 
 
-class Learner(Certified, ABC):
+class Learner(ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
-    An algorithm is a subclass with ``_act`` and ``_learn``; the public methods of this class check every call, so that
-    no algorithm does. ``kept`` names the attributes that change from round to round, which a saved state holds. What
-    ``_act`` leaves in ``note``, as plain data, is there again in the ``_learn`` or ``_give_up`` of its round.
+    An algorithm is a subclass with ``_act`` and ``_learn``; the public methods check every call, so that no algorithm
+    does. ``kept`` names the attributes that change from round to round, which a saved state holds. What ``_act`` leaves
+    in ``note``, as plain data, is there again in the ``_learn`` or ``_give_up`` of its round.
 
-    A round is ``act(row)`` and then ``learn``; learners that declare ``full_information`` are shown all costs after
-    that, by ``learn_all``. The guarantee of a ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed``
-    learner may be learnt later, in any order (``set_aside``, ``take_up``). The play of one that ``plays_policies`` is a
-    mix of policies of its oracle. Whoever ``hides_law`` draws within ``_act``: q is of what is left to draw.
+    Learners that declare ``full_information`` are shown all costs after ``learn``, by ``learn_all``. The guarantee of a
+    ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be learnt later, in any order. The
+    play of one that ``plays_policies`` is a mix of policies of its oracle. Whoever ``hides_law`` draws within ``_act``:
+    q is of what is left to draw.
 
     Parameters
     ----------
-    oracle : the policy class, opened on the contexts that rows are numbers of; certificates are asked of it. None for
-        learners that have none
+    oracle : the policy class, opened on the contexts that rows are numbers of; None for learners that have none
     n_actions : K >= 2; None takes the oracle's
     horizon : number of rounds T that may be played, and that a guarantee is for; None for no end, and no guarantee
     seed : non-negative integer, of all that the learner draws
@@ -86,17 +85,15 @@ class Learner(Certified, ABC):
     def _learn(self, row: int, action: int, cost: float, probability: float) -> float | None:
         """Take in the cost in [0, 1] of the action played, with the probability it was played with.
 
-        Returns nothing where q is the law that the action was drawn from: cost / probability then estimates its cost. A
-        learner that draws within ``_act`` returns its own estimate, as milpcb.ledger asks for.
+        A learner that draws within ``_act`` returns its estimate (see milpcb.ledger); None is cost / probability.
         """
 
     def _learn_all(self, row: int, costs: Floats) -> None:
         """Take in all K costs in [0, 1]; for learners that declare ``full_information``."""
-        del row, costs
-        raise InputError(f"learner {type(self).__name__} declares full_information, so it must define _learn_all")
+        raise NotImplementedError
 
-    def _give_up(self) -> None:
-        """Take in that the round which ``_act`` began is given up; for learners that count rounds begun."""
+    def _give_up(self) -> None:  # noqa: B027 - most learners do not count rounds begun
+        """Take in that the round which ``_act`` began is given up."""
 
     def _lose(self) -> None:
         """Take in that the round was played, and its cost will never be known."""
@@ -107,7 +104,7 @@ class Learner(Certified, ABC):
         del row, action
         self._give_up()
 
-    def _pay(self, cost: float) -> None:
+    def _pay(self, cost: float) -> None:  # noqa: B027 - the ledger does
         """Take in what a round cost that ended so."""
 
     def _go_on(self, before: Self) -> None:
@@ -135,11 +132,7 @@ class Learner(Certified, ABC):
         return q
 
     def learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Take in the ``cost`` in [0, 1] of the action played, and the ``probability`` q[action] it was played with.
-
-        Raises InputError unless ``act`` was called for the same row just before, and on arguments that cannot be;
-        nothing is learnt then.
-        """
+        """Take in the ``cost`` in [0, 1] of the action played, with the ``probability`` q[action], or InputError."""
         if self._turn is None:
             raise InputError(f"{self._round()} has not begun: call act(row), then learn once")
         played_row, q = self._turn
@@ -156,9 +149,7 @@ class Learner(Certified, ABC):
         if estimate is None:
             estimate, weight = cost / probability, 1.0 / probability
         elif not 0.0 <= estimate < np.inf:
-            raise InputError(
-                f"{type(self).__name__}._learn must return an estimate of 0 or more, got {shown(estimate)}"
-            )
+            raise InputError(f"{type(self).__name__}._learn must return an estimate >= 0, got {shown(estimate)}")
         else:
             weight = estimate / cost if cost else 1.0
         begun = self._before if self.late else self.played
@@ -167,10 +158,9 @@ class Learner(Certified, ABC):
         self.played += 1
 
     def give_up(self, *, played: bool = False) -> None:
-        """Give up the round that ``act`` began: it does not count, and nothing is learnt of it.
+        """Give up the round that ``act`` began: it does not count, whether or not its action was ``played``.
 
-        ``played`` is whether its action was played all the same. Whether a round is given up must not depend on its
-        cost, and on its action only where q is the law of those that are learnt.
+        That must not depend on its cost, and on its action only where q is the law of those that are learnt.
         """
         self._end_round("give_up")
         (self._lose if played else self._give_up)()
@@ -214,18 +204,13 @@ class Learner(Certified, ABC):
     def take_up(self, aside: Aside) -> None:
         """Go on with a round that was put aside: ``learn`` is due; raises InputError in another round, or for none."""
         if self._turn is not None or not self._aside:
-            reason = "no round is aside" if self._turn is None else f"call {DUE} first"
-            raise InputError(f"{type(self).__name__} cannot take up a round: {reason}")
+            raise InputError(f"{type(self).__name__} cannot take up a round: none is aside, or {DUE} is due")
         self._turn, self.late, self.note = (aside.row, aside.q), self.played > aside.played, aside.note
         self._before = aside.played
         self._aside -= 1
 
     def take_over(self, row: int, q: list[float], begun: int = 0) -> None:
-        """Begin a round that another learner, made with the same arguments, played with ``q`` (K,): learn is due.
-
-        ``begun`` is how many rounds were finished, as far as is known, before the action was drawn. Raises InputError
-        unless the learner is ``delayed``, in another round, past the horizon.
-        """
+        """Begin a round that another learner, made alike, played with ``q`` (K,) after ``begun`` rounds."""
         if not self.delayed or self._turn is not None:
             raise InputError(f"{type(self).__name__} cannot take over a round: it takes rounds in order")
         self._check_horizon()
@@ -241,13 +226,15 @@ class Learner(Certified, ABC):
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
         turn = None if self._turn is None else [*self._turn, self.late, self.note, self._before]
         if self.kept is None:
-            kept = "set kept = (...), the names of the attributes that change from round to round"
-            raise InputError(f"learner {type(self).__name__} does not name its state: {kept}")
+            raise InputError(
+                f"learner {type(self).__name__} does not name its state: set kept = (...), the names of the attributes "
+                "that change from round to round"
+            )
         base = {"learner": type(self).__name__, "played": self.played, "turn": turn, "aside": self._aside}
         return {**base, "ledger": self.ledger.state(), **state_of(self, self.kept)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what ``state`` of a learner made alike returned; on anything else InputError, and no change."""
+        """Continue from the ``state`` of a learner made alike; on anything else InputError, and no change."""
         name, before = type(self).__name__, self.state()
         if not isinstance(state, Mapping) or state.get("learner") != name:
             raise InputError(f"restore needs what state() of a {name} returned, got {shown(state)}")
@@ -274,7 +261,6 @@ class Learner(Certified, ABC):
         self._restore(dict(state))
 
     def _end_round(self, call: str) -> int:
-        """End the round that ``act`` began, and return its row."""
         if self._turn is None:
             raise InputError(f"{self._round()} has not begun: {call}() comes after act(row)")
         row, self._turn, self.late = self._turn[0], None, False
@@ -286,3 +272,78 @@ class Learner(Certified, ABC):
 
     def _round(self) -> str:
         return f"round {self.played + 1} of {type(self).__name__}"
+
+    # ----------------------------------------------------------------- what is certain about the play
+
+    def guarantee(self) -> float:
+        """Return the bound on expected regret that holds for this configuration; infinite where there is none."""
+        return np.inf
+
+    def oracle_error(self) -> float:
+        """Return what inexact oracle answers may have cost so far, to be added to the guarantee; 0 with exact ones."""
+        return 0.0
+
+    def bound(self, confidence: float | None = None) -> float:
+        """Return a bound on mean regret so far that the algorithm's analysis gives of this run, NaN where it has none.
+
+        With a ``confidence`` it is at least ``certificate(confidence=confidence)``, and holds as that does.
+        """
+        del confidence
+        return np.nan
+
+    def certificate(
+        self, oracle: Minimiser | None = None, *, confidence: float | None = None, changes: int | None = None
+    ) -> float:
+        """Return the universal certificate of the rounds so far: a random number whose mean bounds mean regret.
+
+        It holds for costs that do not react to the play, after a number of rounds that was fixed before looking. With a
+        ``confidence`` such as 0.95 it is about this very run, after any of all rounds, and costs may react to all
+        rounds before their own; each round whose cost is not known yet adds 1 to it. With ``changes`` it is against
+        the best sequence of policies that changes that often at most: see ``changes``.
+
+        ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own,
+        InputError where it has none. It is asked for one minimum, with a confidence one for each stake of milpcb.bets.
+        """
+        sure = None if confidence is None else check_confidence(confidence)
+        if changes is not None:
+            most = whole("changes", changes, 0) + 1
+            return self.ledger.cost - self.ledger.in_turn(self._compared(oracle), most, sure)[-1].total
+        return self.certify(oracle).value if sure is None else self.ledger.confident(self._compared(oracle), sure)
+
+    def changes(self, oracle: Minimiser | None = None, *, confidence: float | None = None, most: int = 9) -> Changes:
+        """Return certificates against the best sequence of policies with 0, 1, ..., ``most`` changes; print it.
+
+        Policies change at the ends of the blocks of milpcb.blocks. With a ``confidence`` all certificates hold at once,
+        and so does the proof of a change, where there is one (statements 20 to 22 of milpcb/theory/changes.md). It
+        takes n (n + 1) / 2 minima of n blocks, with a confidence twice as many for each stake.
+        """
+        sure = None if confidence is None else check_confidence(confidence)
+        return self.ledger.changes(self._compared(oracle), whole("most", most, 0) + 1, sure)
+
+    def certificate_error(self, oracle: Minimiser | None = None) -> float:
+        """Return the standard error of ``certificate()``, by one minimisation; NaN where it finds no policy."""
+        return self.certify(oracle).error
+
+    def certify(self, oracle: Minimiser | None = None) -> Certificate:
+        """Return ``certificate()``, ``certificate_error()`` and ``policy()`` by one minimisation."""
+        return self.ledger.certify(self._compared(oracle))
+
+    def judged(self, oracle: Minimiser) -> Floats:
+        """Return the sums of estimates (m, K) by which ``policy()`` is the best: mostly those over all rounds."""
+        return self.ledger.totals(oracle.n_contexts, oracle.n_actions)
+
+    def policy(self, oracle: Minimiser | None = None) -> FoundPolicy:
+        """Return the policy of least total estimate; raises as ``certificate``, OracleInexact if none is found."""
+        best = self.certify(oracle).policy
+        if best is None:
+            raise OracleInexact("the oracle found no policy in its time; give it more")
+        return best
+
+    def _compared(self, oracle: Minimiser | None) -> Minimiser:
+        asked = self.oracle if oracle is None else oracle
+        if asked is None:
+            raise InputError(
+                f"{type(self).__name__} asks no oracle, so nothing names the policies that it is compared with; "
+                "hand one in that is opened on the contexts of the play, as in certificate(oracle)"
+            )
+        return asked
