@@ -11,8 +11,8 @@ from milpcb import rng
 from milpcb.bets import Floor
 from milpcb.core.checks import check_confidence, index, real, whole_array
 from milpcb.errors import InputError
+from milpcb.learners.around import Around
 from milpcb.learners.base import Learner
-from milpcb.learners.inside import Around
 from milpcb.protocols import ContextModel
 from milpcb.types import Aside, Floats
 

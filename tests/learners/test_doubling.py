@@ -9,8 +9,8 @@ import pytest
 
 from milpcb import FinitePool
 from milpcb.learners import BistroPlus, Doubling, Exp4, Learner
-from milpcb.learners.doubling import phase_seed
 from milpcb.plugins import registry
+from milpcb.rng import child
 from milpcb.types import Floats
 from tests.learners.rounds import listed
 
@@ -23,6 +23,11 @@ def doubling(**options: Any) -> Doubling:
     """Return a doubling learner with phases of 20, 40, 80, ... rounds."""
     pool = options.pop("pool", FinitePool(CONTEXTS))
     return Doubling(listed(LABELINGS), pool, seed=SEED, **{"first": 20, **options})
+
+
+def seed_of(phase: int) -> int:
+    """Return the seed of the learner of a phase."""
+    return int(child(SEED, "doubling", phase).integers(2**63))
 
 
 def played(learner: Learner, start: int, stop: int) -> Floats:
@@ -83,7 +88,7 @@ def test_phases_start_where_they_should(recorder: type[Recorder]) -> None:
     assert [made.horizon for made in recorder.made] == [5, 10, 20, 40]
     assert [made.rounds for made in recorder.made] == [5, 10, 20, 40]
     assert len({made.seed for made in recorder.made}) == 4
-    assert [made.seed for made in recorder.made] == [phase_seed(SEED, phase) for phase in range(4)]
+    assert [made.seed for made in recorder.made] == [seed_of(phase) for phase in range(4)]
     played(learner, 75, 76)
     assert [made.rounds for made in recorder.made] == [5, 10, 20, 40, 1]
 
@@ -101,7 +106,7 @@ def test_oracle_errors_add_up_over_phases(recorder: type[Recorder]) -> None:
 
 def test_the_second_phase_is_a_fresh_learner() -> None:
     """It starts without what was learnt before, for twice as many rounds."""
-    plain = BistroPlus(listed(LABELINGS), FinitePool(CONTEXTS), horizon=40, seed=phase_seed(SEED, 1))
+    plain = BistroPlus(listed(LABELINGS), FinitePool(CONTEXTS), horizon=40, seed=seed_of(1))
     assert (played(doubling(), 0, 60)[20:] == played(plain, 20, 60)).all()
     exp4 = Exp4(listed(LABELINGS), horizon=40)
     assert (played(doubling(inner="exp4"), 0, 60)[20:] == played(exp4, 20, 60)).all()
