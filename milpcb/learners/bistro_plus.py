@@ -9,23 +9,25 @@ from milpcb.core.checks import choice, flag, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.base import Learner
 from milpcb.learners.needs import check_pool, played_on, require
-from milpcb.learners.one_draw import CurrentRule, FutureLaw, OneDraw
+from milpcb.learners.one_draw import FutureLaw, OneDraw
 from milpcb.plugins import registry
 from milpcb.protocols import ContextModel, ValueOracle
 from milpcb.relaxations.base import Estimator, Relaxation, mix, psi_from_profile, tightened
 from milpcb.relaxations.value import Estimate, relaxation_value
-from milpcb.types import Floats
+from milpcb.types import Floats, FoundPolicy
 
 Queries = Literal["all", "profile", "argmin"]
 Leftover = Literal["uniform", "leader"]
 Futures = Literal["fresh", "once"]
 
 
-class Reply(NamedTuple):
-    """The oracle on one future: q* (K,), and a bound on what inexact answers may make it lose."""
+class CurrentRule(NamedTuple):
+    """The rule in force, since round ``since`` (from 1), and the probability ``exploration`` of each other action."""
 
-    q_star: Floats
-    excess: float = 0.0
+    policy: FoundPolicy
+    number: int
+    since: int
+    exploration: float
 
 
 class BistroPlus(Learner):
@@ -115,10 +117,10 @@ class BistroPlus(Learner):
         self.one_draw: OneDraw | None = None
         if once:
             futures, redraw = whole("futures", futures, 1), None if redraw is None else whole("redraw", redraw, 1)
-            law = FutureLaw(oracle, pool, self.relaxation, horizon, self.scale, seed, redraw, anytime)
+            room = self._with_room
+            law = FutureLaw(oracle, pool, self.relaxation, horizon, self.scale, seed, redraw, anytime, past=room)
             self.one_draw = OneDraw(law, futures)
             self._past = self._with_room()
-            self.one_draw.begin(self._with_room)
             self._mixed = [mix(one, self.scale) for one in np.eye(K)]
         elif whole("futures", futures, 1) != 1 or redraw is not None:
             raise InputError('futures and redraw are for one draw: set future = "once" too')
@@ -131,24 +133,31 @@ class BistroPlus(Learner):
     def queries(self) -> int:
         """How many queries the algorithm has asked its oracle: of a fresh future K + 1, or one, in each round."""
         if self.one_draw is not None:
-            return self.one_draw.queries
+            return sum(kept.queries for kept in self.one_draw.leaders)
         return self.played * (self.n_actions + 1 if self._queries == "all" else 1)
 
     @property
     def rule_changes(self) -> int | None:
         """How many rules have followed another one; None with fresh futures, where no rule is in force."""
-        return None if self.one_draw is None else self.one_draw.changes
+        return None if self.one_draw is None else sum(max(0, kept.number - 1) for kept in self.one_draw.leaders)
 
     @property
     def rule_number(self) -> int | None:
         """The number of the rule in force; None where there is none."""
-        return None if self.one_draw is None else self.one_draw.number
+        only = None if self.one_draw is None else self.one_draw.only
+        return None if only is None else only.kept.number or None
 
     def rule(self) -> CurrentRule:
-        """Return the rule in force; raises InputError with fresh futures and where several rules take turns."""
-        if self.one_draw is None:
-            raise InputError('a rule is in force with one draw only: set future = "once"')
-        return self.one_draw.rule(1 / self.scale)
+        """Return the rule in force; raises InputError where there is none."""
+        only = None if self.one_draw is None else self.one_draw.only
+        if only is None:
+            raise InputError(
+                'no single rule is in force: that takes future = "once", futures = 1 and a noise other than "signed", '
+                'such as "half"'
+            )
+        if not only.kept.number:
+            raise InputError("no rule is in force before the first round")
+        return CurrentRule(only.kept.policy(), only.kept.number, only.since, 1 / self.scale)
 
     @property
     def least_chance(self) -> float:
@@ -245,7 +254,7 @@ class BistroPlus(Learner):
         noise = self.relaxation.noise(counts, self.n_actions, self._future_rng)
         np.add(self._past, noise, out=self._costs)
 
-    def _ask_all(self, row: int) -> Reply:
+    def _ask_all(self, row: int) -> tuple[Floats, float]:
         probe, costs = self.relaxation.probe, self._costs
         psi = np.empty((self.n_actions + 1, 2))  # lower and upper bound of each
         psi[0] = self._bounds()
@@ -257,17 +266,17 @@ class BistroPlus(Learner):
         if self._anytime:
             lower, upper = tightened(lower, upper, probe)
         q_star = self.relaxation.respond(upper, self._everyone, descending=self._anytime)
-        return Reply(q_star, self.relaxation.excess(lower, upper, q_star) if self._anytime else 0.0)
+        return q_star, self.relaxation.excess(lower, upper, q_star) if self._anytime else 0.0
 
-    def _ask_profile(self, row: int) -> Reply:
+    def _ask_profile(self, row: int) -> tuple[Floats, float]:
         profile = self.oracle.profile(self._costs, row)
         leftover = self._everyone
         if self._leftover_rule == "leader":
             leaders = profile == profile.min()
             leftover = leaders / leaders.sum()
-        return Reply(self.relaxation.respond(psi_from_profile(profile, self.relaxation.probe), leftover))
+        return self.relaxation.respond(psi_from_profile(profile, self.relaxation.probe), leftover), 0.0
 
-    def _ask_argmin(self, row: int) -> Reply:
+    def _ask_argmin(self, row: int) -> tuple[Floats, float]:
         """Follow one minimiser: where minimisers disagree on ``row`` every q* is optimal, or an even mixture."""
         costs = self._costs
         if self.relaxation.even_ties:  # totals are whole, so the ranks only choose among minimisers
@@ -276,10 +285,10 @@ class BistroPlus(Learner):
         answer = self.oracle.minimise(costs)
         gap = answer.upper - (answer.lower if self._anytime else answer.value)
         if answer.policy is None:
-            return Reply(self._everyone, 1.0)
+            return self._everyone, 1.0
         q_star = np.zeros(self.n_actions)
         q_star[played_on(answer.policy, self.oracle.contexts, row)] = 1.0
-        return Reply(q_star, min(1.0, gap / self.relaxation.hit))
+        return q_star, min(1.0, gap / self.relaxation.hit)
 
     def _bounds(self) -> tuple[float, float]:
         if not self._anytime:

@@ -16,7 +16,7 @@ import numpy as np
 from milpcb.core.checks import index
 from milpcb.oracles.query import LARGEST_WHOLE
 from milpcb.protocols import ValueOracle
-from milpcb.types import Floats, FoundPolicy, Ints, Policy
+from milpcb.types import Floats, FoundPolicy, Ints
 
 MOST_KEPT = 24  # policies whose totals are kept
 FARTHEST = 2**40  # how far ahead a query may look
@@ -229,10 +229,7 @@ class KeptMinimiser:
             table[self._rows[:old], self.actions] = 0.0
             ranks = np.zeros((old + new, 1 + n_actions)) if self._order is None else self._order(old + new)
             table[old:] = ranks[old:, 1:].argsort(axis=1, kind="stable").argsort(axis=1)
-            answer = self._oracle.minimise(table)
-            self.queries, self.ties = self.queries + 1, self.ties + 1
-            self.actions = np.asarray(cast("Policy", answer.policy).predict(self._oracle.contexts)).tolist()
-            self._keep(np.array(self.actions))
+            self.actions = cast("Ints", self._ask_about_ties(table)).tolist()
 
     def policy(self) -> FoundPolicy:
         """Return a policy that plays the leader's actions, by a query that is not counted."""

@@ -11,20 +11,10 @@ import numpy as np
 
 from milpcb import rng
 from milpcb.core.kept import SavedPart
-from milpcb.errors import InputError
 from milpcb.learners.kept_minimiser import KeptMinimiser
 from milpcb.protocols import ContextModel, ValueOracle
 from milpcb.relaxations.base import Relaxation
-from milpcb.types import Floats, FoundPolicy, Ints
-
-
-class CurrentRule(NamedTuple):
-    """The rule in force, since round ``since`` (from 1), and the probability ``exploration`` of each other action."""
-
-    policy: FoundPolicy
-    number: int
-    since: int
-    exploration: float
+from milpcb.types import Floats, Ints
 
 
 class FutureLaw(NamedTuple):
@@ -38,6 +28,12 @@ class FutureLaw(NamedTuple):
     seed: int
     redraw: int | None  # rounds after which all futures are drawn anew, None for never
     unproved: bool  # whether play goes on with the bounds of an oracle that stops early
+    past: Callable[[], Floats]  # returns a copy of the past estimates (m, K)
+
+    def order(self, n_contexts: int) -> Floats:
+        """Return the order (m, 1 + K) that decides between cheapest policies."""
+        draws = rng.child(self.seed, "learner", "order")
+        return draws.random((n_contexts, 1 + self.oracle.n_actions))
 
 
 class Future:
@@ -52,13 +48,12 @@ class Future:
         self.since = 0
         self._draw(0, 0)
 
-    def begin(self, past: Callable[[], Floats]) -> None:
-        """Take what returns a copy of the past estimates (m, K)."""
-        self._past = past
+    def begin(self) -> None:
+        """Begin to keep a minimiser, once all contexts that are imagined are known."""
         law, ties = self._law, self._law.relaxation.even_ties
         any_of_equals = ties or not getattr(law.oracle, "settles_ties", True)
-        order = None if any_of_equals else partial(_order, law.seed, law.oracle.n_actions)
-        self._parts = len(past()) + 1.0 if ties else 1.0
+        self._parts = len(law.past()) + 1.0 if ties else 1.0
+        order = None if any_of_equals else law.order
         self.kept = KeptMinimiser(law.oracle, self._totals(), order, unproved=law.unproved)
 
     def play(self, t: int, row: int) -> int | None:
@@ -125,7 +120,7 @@ class Future:
         self._next: float = int(self._times[at]) if at < len(self._times) else np.inf
 
     def _totals(self) -> Floats:
-        totals = self._past()
+        totals = self._law.past()
         np.add.at(totals, self._rows[self._at :], self._noise[self._at :])
         return self._parts * totals
 
@@ -151,6 +146,8 @@ class OneDraw(SavedPart):
         self._pick = rng.child(law.seed, "learner", "pick")
         self._ranks = rng.child(law.seed, "learner", "ties")
         self._futures = [Future(law, n) for n in range(number)]
+        for future in self._futures:
+            future.begin()
         self._now = 0  # the number of the future that was taken last
 
     @property
@@ -158,10 +155,15 @@ class OneDraw(SavedPart):
         """The future that was taken last."""
         return self._futures[self._now]
 
-    def begin(self, past: Callable[[], Floats]) -> None:
-        """Take what returns a copy of the past estimates (m, K)."""
-        for future in self._futures:
-            future.begin(past)
+    @property
+    def only(self) -> Future | None:
+        """The future whose minimiser is the rule in force; None where several futures, or equal leaders, take turns."""
+        return None if self._ties or len(self._futures) > 1 else self._futures[0]
+
+    @property
+    def leaders(self) -> list[KeptMinimiser]:
+        """The minimisers of all futures."""
+        return [future.kept for future in self._futures]
 
     def play(self, t: int, row: int) -> int | None:
         """Return the action that q* is on, None for the uniform distribution."""
@@ -179,44 +181,3 @@ class OneDraw(SavedPart):
         """Count an estimate of the cost of an action."""
         for future in self._futures:
             future.count(row, action, units)
-
-    @property
-    def queries(self) -> int:
-        """How many queries were asked."""
-        return sum(future.kept.queries for future in self._futures)
-
-    @property
-    def ties(self) -> int:
-        """How many of them were about which of equally cheap policies comes first."""
-        return sum(future.kept.ties for future in self._futures)
-
-    @property
-    def harms(self) -> int:
-        """How many changes of the totals harmed a leader."""
-        return sum(future.kept.harms for future in self._futures)
-
-    @property
-    def changes(self) -> int:
-        """How many rules have followed another one."""
-        return sum(max(0, future.kept.number - 1) for future in self._futures)
-
-    @property
-    def number(self) -> int | None:
-        """The number of the rule in force, None where there is none: before the first, and where several take turns."""
-        return None if self._ties or len(self._futures) > 1 else self.taken.kept.number or None
-
-    def rule(self, exploration: float) -> CurrentRule:
-        """Return the rule in force; raises InputError where there is none."""
-        if self._ties or len(self._futures) > 1:
-            raise InputError(
-                "no single rule is in force: signed noise plays leaders that are equal in turn, and with futures = M "
-                'each round takes one of M rules; set noise = "half" and futures = 1'
-            )
-        kept = self.taken.kept
-        if not kept.number:
-            raise InputError("no rule is in force before the first round")
-        return CurrentRule(kept.policy(), kept.number, self.taken.since, exploration)
-
-
-def _order(seed: int, n_actions: int, n_contexts: int) -> Floats:
-    return rng.child(seed, "learner", "order").random((n_contexts, 1 + n_actions))
