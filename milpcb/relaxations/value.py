@@ -7,7 +7,7 @@ an oracle evaluates, with a confidence interval (derived for this project).
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
@@ -23,8 +23,10 @@ LOOK = 10  # draws between two looks at the precision: fewer give a poor estimat
 Tick = Callable[[int], None]
 
 
-@dataclass(frozen=True)
-class Estimate:
+def _silent(_done: int) -> None: ...
+
+
+class Estimate(NamedTuple):
     """Rel(empty) at one L, in units of cost: ``mean`` +- ``half_width`` (95 %), and the closed form that bounds it."""
 
     scale: float
@@ -38,19 +40,13 @@ class Estimate:
         return self.mean + self.half_width
 
 
-@dataclass(frozen=True)
-class RelaxationValue:
-    """Rel(empty) over a grid of L: arrays (G,) in units of cost, from the same ``draws`` at every L.
+class RelaxationValue(NamedTuple):
+    """Rel(empty) over a ``grid`` of L, all from the same draws, and at the ``best`` of these, from draws of its own.
 
-    ``half_width`` is of 95 % intervals. ``best`` is the L of the grid where ``mean`` is least, estimated again from
-    draws of its own, as the least of several means is a little too low.
+    For the least of several means is a little too low.
     """
 
-    scales: Floats
-    mean: Floats
-    half_width: Floats
-    closed_form: Floats
-    draws: int
+    grid: list[Estimate]
     best: Estimate
 
 
@@ -71,11 +67,6 @@ class Setting:
                 "does not know; use a FinitePool, a Transductive or a Sampler"
             )
         self.pool.attach(self.oracle, self.horizon)
-
-    def closed_form(self, scale: float) -> float:
-        """Return the relaxation's own bound at L."""
-        K = self.oracle.n_actions
-        return float(self.relaxation.guarantee(scale, self.horizon, K, self.oracle.log_size))
 
     def noise(self, scales: Floats, rng: np.random.Generator) -> Iterator[Ints]:
         """Yield (m, K): one draw of the noise of all T rounds, in units, at the largest L of ``scales`` first.
@@ -107,27 +98,26 @@ class Setting:
             last = noise
         return np.array(sups[::-1])
 
-    def interval(self, sups: Floats, scales: Floats) -> tuple[Floats, Floats]:
-        """Return mean and half-width (G,) of Rel(empty) from draws (n, G) of the sups: Student's 95 % interval."""
-        n, size = len(sups), self.relaxation.unit(scales)
-        explored = self.horizon * self.relaxation.exploration(self.oracle.n_actions) / scales
-        error = np.std(sups, axis=0, ddof=1) / np.sqrt(n)
-        return size * sups.mean(axis=0) + explored, size * error * stdtrit(n - 1, 0.975)
-
-    def drawn(self, scales: Floats, rng: np.random.Generator, draws: int, precision: float, tick: Tick) -> Floats:
-        """Return (n, G): n = ``draws`` of the sups, or fewer once their least mean is precise."""
+    def estimates(
+        self, scales: Floats, rng: np.random.Generator, draws: int, tick: Tick = _silent, precision: float = 0.0
+    ) -> list[Estimate]:
+        """Return Rel(empty) at each L, by Student's intervals of ``draws``, or fewer once the least mean is precise."""
+        K, size = self.oracle.n_actions, self.relaxation.unit(scales)
+        explored = self.horizon * self.relaxation.exploration(K) / scales
         sups: list[Floats] = []
-        while len(sups) < draws:
+        while True:
             sups.append(self.sups(scales, rng))
-            tick(len(sups))
-            if precision and len(sups) % LOOK == 0:
-                mean, half_width = self.interval(np.array(sups), scales)
-                if half_width[mean.argmin()] < precision * mean.min():
-                    break
-        return np.array(sups)
-
-
-def _silent(_done: int) -> None: ...
+            n = len(sups)
+            tick(n)
+            if n % LOOK and n < draws:
+                continue
+            mean = size * np.mean(sups, axis=0) + explored
+            half_width = size * (np.std(sups, axis=0, ddof=1) / np.sqrt(n)) * stdtrit(n - 1, 0.975)
+            if n == draws or half_width[mean.argmin()] < precision * mean.min():
+                break
+        guarantee, log_size = self.relaxation.guarantee, self.oracle.log_size
+        closed = [float(guarantee(scale, self.horizon, K, log_size)) for scale in scales.tolist()]
+        return [Estimate(*at) for at in zip(scales.tolist(), mean.tolist(), half_width.tolist(), closed, strict=True)]
 
 
 def relaxation_value(
@@ -148,20 +138,8 @@ def relaxation_value(
     """
     setting = Setting(relaxation, oracle, pool, horizon)
     whole("draws", draws, 2)
-    best_scale = relaxation.best_scale(horizon, oracle.n_actions, oracle.log_size)
-    least = max(relaxation.least_scale(oracle.n_actions), best_scale / FACTOR)
-    grid = np.geomspace(least, best_scale * FACTOR, POINTS)
-    sups = setting.drawn(grid, rng, draws, PRECISION, tick)
-    mean, half_width = setting.interval(sups, grid)
-    best = estimate(setting, float(grid[mean.argmin()]), rng, draws, lambda done: tick(draws + done))
-    closed = np.array([setting.closed_form(scale) for scale in grid])
-    return RelaxationValue(grid, mean, half_width, closed, len(sups), best)
-
-
-def estimate(
-    setting: Setting, scale: float, rng: np.random.Generator, draws: int = DRAWS, tick: Tick = _silent
-) -> Estimate:
-    """Estimate Rel(empty) at one L from exactly ``draws`` fresh draws."""
-    one = np.array([scale])
-    mean, half_width = setting.interval(setting.drawn(one, rng, draws, 0.0, tick), one)
-    return Estimate(scale, float(mean[0]), float(half_width[0]), setting.closed_form(scale))
+    around = relaxation.best_scale(horizon, oracle.n_actions, oracle.log_size)
+    least = max(relaxation.least_scale(oracle.n_actions), around / FACTOR)
+    grid = setting.estimates(np.geomspace(least, around * FACTOR, POINTS), rng, draws, tick, PRECISION)
+    best = np.array([min(grid, key=lambda at: at.mean).scale])
+    return RelaxationValue(grid, *setting.estimates(best, rng, draws, lambda done: tick(draws + done)))

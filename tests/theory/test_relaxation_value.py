@@ -13,7 +13,7 @@ from milpcb.oracles.growing import GrowingOracle
 from milpcb.plugins import registry
 from milpcb.protocols import ContextModel
 from milpcb.relaxations.paper import Paper
-from milpcb.relaxations.value import RelaxationValue, Setting, estimate, relaxation_value
+from milpcb.relaxations.value import Estimate, RelaxationValue, Setting, relaxation_value
 from policies import DecisionTrees, FiniteClass
 from tests.contexts.laws import has_law
 
@@ -56,16 +56,21 @@ def exact(setting: Setting, scale: float, shown: list[list[float]]) -> float:
     return float(setting.relaxation.unit(scale) * sup + len(shown) * explored / scale)
 
 
+def estimate(setting: Setting, rng: np.random.Generator, draws: int) -> Estimate:
+    """Return Rel(empty) at L = 4."""
+    return setting.estimates(np.array([4.0]), rng, draws)[0]
+
+
 def test_a_known_order_and_a_sampler_have_their_own_value() -> None:
     """Transductive rounds show the listed contexts; a sampler of the pool's law has the pool's value."""
     known = tiny(pool=Transductive(CONTEXTS, ORDER))
-    at = estimate(known, 4.0, np.random.default_rng(0), draws=3000)
+    at = estimate(known, np.random.default_rng(0), draws=3000)
     assert abs(at.mean - exact(known, 4.0, [[float(j == row) for j in (0, 1)] for row in ORDER])) < 2 * at.half_width
 
     oracle = GrowingOracle(DecisionTrees(2, 1, thresholds=((0.5,),)), [[0.0]])
     drawn = Setting(Paper(), oracle, Sampler(lambda n, rng: rng.random((n, 1)) > WEIGHTS[0]), 3)
     like = Setting(Paper(), open_oracle(DecisionTrees(2, 1), CONTEXTS, kind="search"), FinitePool(CONTEXTS, WEIGHTS), 3)
-    pair = [estimate(g, 4.0, np.random.default_rng(1), draws=1500) for g in (drawn, like)]
+    pair = [estimate(g, np.random.default_rng(1), draws=1500) for g in (drawn, like)]
     assert abs(pair[0].mean - pair[1].mean) < 1.5 * (pair[0].half_width + pair[1].half_width)
 
 
@@ -85,10 +90,10 @@ def test_the_intervals_cover_the_truth_as_often_as_they_say() -> None:
     rng, inside, low, honest = np.random.default_rng(5), 0, [], []
     for _ in range(300):
         found = relaxation_value(setting.relaxation, setting.oracle, setting.pool, 8, rng, draws=12)
-        truth = truth or {scale: exact(setting, scale, [WEIGHTS] * 8) for scale in found.scales.tolist()}
+        truth = truth or {at.scale: exact(setting, at.scale, [WEIGHTS] * 8) for at in found.grid}
         least = truth[found.best.scale]
         inside += abs(found.best.mean - least) <= found.best.half_width
-        low.append(found.mean.min() - min(truth.values()))
+        low.append(min(at.mean for at in found.grid) - min(truth.values()))
         honest.append(found.best.mean - least)
     assert 0.91 < inside / 300 < 0.985
     error = float(np.std(honest)) / np.sqrt(300)
@@ -119,7 +124,7 @@ def value(noise: str, horizon: int, draws: int = 50) -> RelaxationValue:
 def test_values_of_small_trees(noise: str, closed: float, low: float, high: float) -> None:
     """A quarter of the paper's closed form is slack on this class, and some of every other's."""
     found = value(noise, 100_000, 100)
-    assert found.closed_form.min() == pytest.approx(closed, rel=2e-3)
+    assert min(at.closed_form for at in found.grid) == pytest.approx(closed, rel=2e-3)
     assert low < found.best.mean < high
     assert found.best.half_width < 0.03 * found.best.mean
     assert found.best.upper < found.best.closed_form
@@ -129,11 +134,11 @@ def test_values_of_small_trees(noise: str, closed: float, low: float, high: floa
 def test_the_closed_form_bounds_the_value_at_every_scale(noise: str) -> None:
     """The default grid holds valid L around the closed form's best, and the theorem's bound is above each mean."""
     found = value(noise, 20_000)
-    best = found.scales[found.closed_form.argmin()]
-    assert found.scales[0] >= registry.load("relaxation", noise)().least_scale(3)
-    assert found.scales[-1] > 3.5 * best
-    assert (np.diff(found.scales) > 0).all()
-    assert (found.mean - found.half_width < found.closed_form).all()
+    scales, mean, half_width, closed_form = np.array(found.grid).T
+    assert scales[0] >= registry.load("relaxation", noise)().least_scale(3)
+    assert scales[-1] > 3.5 * scales[closed_form.argmin()]
+    assert (np.diff(scales) > 0).all()
+    assert (mean - half_width < closed_form).all()
 
 
 def test_an_unknown_law_is_one_clear_line() -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
 from milpcb import rng
@@ -61,10 +60,9 @@ def bounds_frame(bounds: list[Bound]) -> pl.DataFrame:
     """Return a row per L: those of the grid, which share their draws, then the best one again from draws of its own."""
     rows = []
     for setting, noise, *_, value in bounds:
-        best, shared = value.best, (setting.name, setting.horizon, noise)
-        grid = np.column_stack([value.scales, value.mean, value.half_width, value.closed_form]).tolist()
-        rows += [(*shared, "shared", *point) for point in grid]
-        rows.append((*shared, "own", best.scale, best.mean, best.half_width, best.closed_form))
+        shared = (setting.name, setting.horizon, noise)
+        rows += [(*shared, "shared", *point) for point in value.grid]
+        rows.append((*shared, "own", *value.best))
     names = ("setting", "horizon", "noise", "draws", "scale", "estimate", "half_width", "closed_form")
     return pl.DataFrame(rows, schema=names, orient="row")
 

@@ -112,8 +112,8 @@ def test_side_constraints_belong_to_the_class(tmp_path: Path) -> None:
     """With two of three actions forbidden one policy is left, and there is little but exploring to pay for."""
     rule = '[[constraints]]\nname = "share_at_most"\naction = {}\nshare = 0.0\n'
     texts = (ONE, ONE + rule.format(0) + rule.format(1))
-    free, forced = (computed(study(tmp_path, text), "half", draws=40)[0].value for text in texts)
-    noise = [(value.mean - 20_000 * 2 / value.scales, value.half_width) for value in (free, forced)]
+    grids = [np.array(computed(study(tmp_path, text), "half", draws=40)[0].value.grid).T for text in texts]
+    noise = [(mean - 20_000 * 2 / scales, half_width) for scales, mean, half_width, _ in grids]
     assert (noise[0][0] > 3 * noise[0][1]).all()
     assert (np.abs(noise[1][0]) < 2 * noise[1][1]).all()
 
