@@ -13,7 +13,7 @@ from milpcb.learners.one_draw import FutureLaw, OneDraw
 from milpcb.plugins import registry
 from milpcb.protocols import ContextModel, ValueOracle
 from milpcb.relaxations.base import Estimator, Relaxation, mix, psi_from_profile, tightened
-from milpcb.relaxations.value import Estimate, relaxation_value
+from milpcb.relaxations.value import Estimate, Setting
 from milpcb.types import Floats, FoundPolicy
 
 Queries = Literal["all", "profile", "argmin"]
@@ -235,7 +235,7 @@ class BistroPlus(Learner):
         T, K = self.horizon, self.n_actions
         if isinstance(scale, str) and scale == "relaxation":
             draws = rng.child(seed, "theory", "relaxation_value")
-            self.estimated_guarantee = relaxation_value(self.relaxation, self.oracle, self._pool, T, draws).best
+            self.estimated_guarantee = Setting(self.relaxation, self.oracle, self._pool, T).value(draws).best
             return self.estimated_guarantee.scale
         if scale is None:
             scale = self.relaxation.best_scale(T, K, self.oracle.log_size)

@@ -18,26 +18,16 @@ KeptRound = tuple[Fraction, Ints]
 
 
 class Relaxation(ABC):
-    """A law of the noise on imagined future rounds, the per-round game it makes winnable, and the guarantee it gives.
+    """A law of the noise on imagined future rounds, the game of one round that it makes winnable, and its guarantee."""
 
-    Attributes
-    ----------
-    hit : totals are integers of a unit; an estimate that is not 0 counts ``hit`` of them
-    shift : costs are estimated less this number, the same for every policy, which leaves regret unchanged
-    queries : the ways to ask the oracle that are enough to play; "argmin" where all mass on the action of a single
-        minimiser is optimal
-    even_ties : whether that holds only if the action is drawn evenly from those that the minimisers play
-    estimator : how c_t is estimated unless the learner is given another way
-    certified : whether ``excess`` bounds what approximate values cost
-
-    """
-
-    hit: ClassVar[int]
-    shift: ClassVar[Fraction] = Fraction(0)
+    hit: ClassVar[int]  # units in an estimate that is not 0: totals are integers
+    shift: ClassVar[Fraction] = Fraction(0)  # costs are estimated less this, for every policy, which keeps regret
+    # The queries that are enough to play: "argmin" where all mass on the action of a single minimiser is optimal;
+    # with ``even_ties`` only if that action is drawn evenly from those that the minimisers play.
     queries: ClassVar[tuple[str, ...]] = ("all", "profile", "argmin")
     even_ties: ClassVar[bool] = False
-    estimator: ClassVar[Estimator] = "bernoulli"
-    certified: ClassVar[bool] = True
+    estimator: ClassVar[Estimator] = "bernoulli"  # unless the learner is given another one
+    certified: ClassVar[bool] = True  # whether ``excess`` bounds what approximate values cost
 
     @property
     def probe(self) -> int:
@@ -78,8 +68,8 @@ class Relaxation(ABC):
     def excess(self, lower: Floats, upper: Floats, q_star: Floats) -> float:
         """Return a bound on what q* (K,) loses against the optimal one, where psi_i is in [lower_i, upper_i], i = 0..K.
 
-        The loss is (Phi - q*(i*))^+ with Phi the one phi_i that is not 0. It is at most (psi_i* - psi_0)/L - q*(i*) for
-        bounds of psi, and at most the largest width / L when q* was filled in descending order from the upper bounds.
+        That is (Phi - q*(i*))^+, Phi the one phi_i that is not 0: at most (psi_i* - psi_0)/L - q*(i*) for bounds of
+        psi, and at most the largest width / L where q* was filled in descending order from the upper bounds.
         """
         reachable = np.clip((upper[1:] - lower[0]) / self.hit, 0, 1)
         return float(min(np.maximum(reachable - q_star, 0).max(), (upper - lower).max() / self.hit, 1))
@@ -87,8 +77,8 @@ class Relaxation(ABC):
     def loss(self, q_star: Floats, raised: Floats, lowered: Floats, scale: float) -> float:
         """Return what q* (K,) pays above -psi_0 against the worst estimate in ``respond``'s game, in units of cost.
 
-        A hit on action i raises min tot by ``raised[i]`` hits, or is taken off and lowers it by ``lowered[i]``; each
-        cost is at worst 1 or 0. With the paper's estimate this is sum_i (q_i - phi_i)^+. Exact for exact arguments.
+        A hit on action i raises min tot by ``raised[i]`` hits, or is taken off and lowers it by ``lowered[i]``. With
+        the paper's estimate this is sum_i (q_i - phi_i)^+. Exact for exact arguments.
         """
         del scale
         shift: Any = self.shift

@@ -119,27 +119,17 @@ class Setting:
         closed = [float(guarantee(scale, self.horizon, K, log_size)) for scale in scales.tolist()]
         return [Estimate(*at) for at in zip(scales.tolist(), mean.tolist(), half_width.tolist(), closed, strict=True)]
 
+    def value(self, rng: np.random.Generator, draws: int = DRAWS, tick: Tick = _silent) -> RelaxationValue:
+        """Estimate Rel(empty) over 15 L, log-spaced around the closed form's best one, and where it is least.
 
-def relaxation_value(
-    relaxation: Relaxation,
-    oracle: ValueOracle,
-    pool: ContextModel,
-    horizon: int,
-    rng: np.random.Generator,
-    *,
-    draws: int = DRAWS,
-    tick: Tick = _silent,
-) -> RelaxationValue:
-    """Estimate Rel(empty) over 15 scales L, log-spaced around the closed form's best L, and the L where it is least.
-
-    There are so many ``draws`` of the whole future, and as many again for the best L; the grid stops earlier once its
-    least mean has a half-width of 1 %. ``tick`` is called with the number of draws done, of 2 * ``draws``. Raises
-    InputError (an unknown law), OracleInexact (an oracle that stopped early).
-    """
-    setting = Setting(relaxation, oracle, pool, horizon)
-    whole("draws", draws, 2)
-    around = relaxation.best_scale(horizon, oracle.n_actions, oracle.log_size)
-    least = max(relaxation.least_scale(oracle.n_actions), around / FACTOR)
-    grid = setting.estimates(np.geomspace(least, around * FACTOR, POINTS), rng, draws, tick, PRECISION)
-    best = np.array([min(grid, key=lambda at: at.mean).scale])
-    return RelaxationValue(grid, *setting.estimates(best, rng, draws, lambda done: tick(draws + done)))
+        There are so many ``draws`` of the whole future, and as many again for the best L; the grid stops earlier once
+        its least mean has a half-width of 1 %. ``tick`` is called with the number of draws done, of 2 * ``draws``.
+        Raises OracleInexact where the oracle stopped early.
+        """
+        whole("draws", draws, 2)
+        K = self.oracle.n_actions
+        around = self.relaxation.best_scale(self.horizon, K, self.oracle.log_size)
+        least = max(self.relaxation.least_scale(K), around / FACTOR)
+        grid = self.estimates(np.geomspace(least, around * FACTOR, POINTS), rng, draws, tick, PRECISION)
+        best = np.array([min(grid, key=lambda at: at.mean).scale])
+        return RelaxationValue(grid, *self.estimates(best, rng, draws, lambda done: tick(draws + done)))

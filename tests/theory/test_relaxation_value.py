@@ -13,7 +13,7 @@ from milpcb.oracles.growing import GrowingOracle
 from milpcb.plugins import registry
 from milpcb.protocols import ContextModel
 from milpcb.relaxations.paper import Paper
-from milpcb.relaxations.value import Estimate, RelaxationValue, Setting, relaxation_value
+from milpcb.relaxations.value import Estimate, RelaxationValue, Setting
 from policies import DecisionTrees, FiniteClass
 from tests.contexts.laws import has_law
 
@@ -89,7 +89,7 @@ def test_the_intervals_cover_the_truth_as_often_as_they_say() -> None:
     setting, truth = tiny("half", horizon=8), dict[float, float]()
     rng, inside, low, honest = np.random.default_rng(5), 0, [], []
     for _ in range(300):
-        found = relaxation_value(setting.relaxation, setting.oracle, setting.pool, 8, rng, draws=12)
+        found = setting.value(rng, 12)
         truth = truth or {at.scale: exact(setting, at.scale, [WEIGHTS] * 8) for at in found.grid}
         least = truth[found.best.scale]
         inside += abs(found.best.mean - least) <= found.best.half_width
@@ -114,7 +114,7 @@ def trees(n_actions: int) -> tuple[Oracle, FinitePool]:
 def value(noise: str, horizon: int, draws: int = 50) -> RelaxationValue:
     """Return the value for these trees of three actions."""
     relaxation = registry.load("relaxation", noise)()
-    return relaxation_value(relaxation, *trees(3), horizon, np.random.default_rng(0), draws=draws)
+    return Setting(relaxation, *trees(3), horizon).value(np.random.default_rng(0), draws)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,8 @@ def test_the_closed_form_bounds_the_value_at_every_scale(noise: str) -> None:
 
 def test_an_unknown_law_is_one_clear_line() -> None:
     """One draw, a horizon of 0, and contexts whose law nobody knows are refused."""
-    setting, rng = tiny(), np.random.default_rng(0)
     with pytest.raises(InputError, match="draws must be"):
-        relaxation_value(setting.relaxation, setting.oracle, setting.pool, 3, rng, draws=1)
+        tiny().value(np.random.default_rng(0), 1)
     with pytest.raises(InputError, match="horizon must be"):
         tiny(horizon=0)
     with pytest.raises(InputError, match="Empirical does not know"):

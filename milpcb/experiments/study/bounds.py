@@ -13,7 +13,7 @@ from milpcb.experiments.study.worlds import open_world
 from milpcb.oracles.base import Oracle
 from milpcb.plugins import injection, registry
 from milpcb.protocols import ContextModel
-from milpcb.relaxations.value import RelaxationValue, relaxation_value
+from milpcb.relaxations.value import RelaxationValue, Setting
 
 
 class BoundTask(NamedTuple):
@@ -51,7 +51,7 @@ def compute_bound(setting: BoundTask, noise: str, draws: int, tick: Callable[[in
     relaxation = injection.make(registry.load("relaxation", noise), {})
     oracle, T = setting.oracle, setting.horizon
     draw = rng.child(setting.seed, "bound", noise)
-    value = relaxation_value(relaxation, oracle, setting.pool, T, draw, draws=draws, tick=tick)
+    value = Setting(relaxation, oracle, setting.pool, T).value(draw, draws, tick)
     scale = relaxation.best_scale(T, oracle.n_actions, oracle.log_size)
     return Bound(setting, noise, scale, relaxation.guarantee(scale, T, oracle.n_actions, oracle.log_size), value)
 
