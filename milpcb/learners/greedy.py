@@ -15,8 +15,7 @@ from milpcb.types import Floats
 class LoggedCosts:
     """Estimated costs of played actions, in a table that the oracle keeps, and the policy last trained on them.
 
-    The policy is asked for the action on a row when that row is shown: contexts may arrive. Costs are never negative:
-    sums of them lose no digits, however long they grow.
+    The policy is asked for the action on a row when that row is shown: contexts may arrive.
     """
 
     def __init__(self, oracle: ValueOracle) -> None:
@@ -36,7 +35,7 @@ class LoggedCosts:
         """Take a policy of least estimated cost (one minimiser); raises OracleInexact unless it is proved."""
         answer = self._table.minimise()
         _ = answer.value  # raises unless the minimum is proved
-        self._policy = answer.policy  # and then some policy attains it
+        self._policy = answer.policy
         self._actions, self.trained = {}, True
         self._trained_on = self._table.state() if hasattr(self._oracle, "extend") else None
 
@@ -48,7 +47,7 @@ class LoggedCosts:
         return action
 
     def state(self) -> dict[str, Any]:
-        """Return table and policy: its labels of all contexts there are, and what it was trained on."""
+        """Return table and policy: its labels of all contexts there are, and the totals that it is best on."""
         labels = list(self._actions.values()) if self.trained else None
         if self._policy is not None:
             labels = self._policy.predict(self._oracle.contexts).tolist()
@@ -86,19 +85,15 @@ class GreedyLearner(Learner):
         return q
 
     def _luck(self) -> float:
-        """Return sqrt(T log N / 2): what the best policy in hindsight gains, at most, on the best one in expectation.
-
-        It is a bound on E max_pi (T R(pi) - cost of pi), a maximum over N sums of T centred variables of range 1.
-        """
+        """Return sqrt(T log N / 2), which bounds E max_pi (T R(pi) - cost of pi): N sums of T variables of range 1."""
         return float(np.sqrt((self.horizon or 0) * self._log_size / 2))
 
     def _deviation(self, second_moment: Any, weight: Any) -> Floats:
         """Return a bound on E[R(pi^)] - R(pi*) for the policy pi^ of least sum of estimates (derived for this project).
 
-        The estimates Y_s(pi) >= 0 have means w_s R(pi) given the past, and ``weight`` is the sum of the w_s;
-        ``second_moment`` bounds the sum of the E[Y_s(pi)^2]. As exp(-u) <= 1 - u + u^2 / 2 for u >= 0, lower tails are
-        sub-Gaussian: the mean of the largest of N shortfalls is at most sqrt(2 second_moment log N), that of pi*'s
-        excess is 0.
+        Estimates Y_s(pi) >= 0 have means w_s R(pi), ``weight`` is the sum of the w_s; ``second_moment`` bounds that of
+        the E[Y_s(pi)^2]. As exp(-u) <= 1 - u + u^2 / 2 for u >= 0, lower tails are sub-Gaussian: the mean of the
+        largest of N shortfalls is at most sqrt(2 second_moment log N), that of pi*'s excess is 0.
         """
         return np.asarray(np.sqrt(2 * np.asarray(second_moment) * self._log_size) / weight)
 
@@ -111,8 +106,8 @@ class EpsilonGreedy(GreedyLearner):
 
     Setting: i.i.d. rounds, each estimated by (c / q) e_y; trainings are after rounds 1, 2, 4, 8, ..., each one
     minimiser. Guarantee (derived for this project): to leading order, for a = (K log N / 3)^(1/3), E[regret] <= 3.6
-    T^(2/3) (K log N)^(1/3). ``guarantee()`` is a bound that holds at every T: the sum of all e_t, of what the policy
-    then in force may lose, and of sqrt(T log N / 2).
+    T^(2/3) (K log N)^(1/3); at every T the sum of all e_t, of what the policy then in force may lose, and of sqrt(T log
+    N / 2).
 
     Parameters
     ----------
@@ -152,9 +147,9 @@ class EpsilonGreedy(GreedyLearner):
             self._training *= 2
 
     def guarantee(self) -> float:
-        """Return the bound on expected regret for i.i.d. rounds, at this T, a, K and class; inf with no horizon.
+        """Return the bound of the class's docstring, inf with no horizon; sums are bounded by integrals.
 
-        Sums are bounded by integrals. An estimate (c / q) e_y has the mean R, and a second moment of at most K / e_s.
+        An estimate (c / q) e_y has the mean R, and a second moment of at most K / e_s.
         """
         if self.horizon is None:
             return np.inf
@@ -166,7 +161,7 @@ class EpsilonGreedy(GreedyLearner):
         return float(explored + (np.diff(ends) * np.minimum(1.0, lost)).sum() + self._luck())
 
     def _epsilon(self) -> float:
-        """Return e_t of the current round; a round before the first training explores for certain."""
+        """Return e_t of the current round."""
         return 1.0 if not self._log.trained else min(1.0, self.scale / (self.played + 1) ** (1 / 3))
 
     def _explored(self, t: Floats) -> Floats:
@@ -216,7 +211,7 @@ class EpochGreedy(GreedyLearner):
         self._greedy_left = int(max(1.0, np.sqrt(self._epoch / self._unit)))
 
     def guarantee(self) -> float:
-        """Return the bound on expected regret for i.i.d. rounds, at this T, K and class; infinite without a horizon.
+        """Return the bound on expected regret for i.i.d. rounds, infinite without a horizon.
 
         L whole epochs take at least sum_l 1 / eps_l >= u / 3 + (2 / 3) L^(3/2) / u^(1/2) rounds, u = 2 K log N, if L >=
         u, and at least 2 L in any case. That bounds the whole epochs in T rounds, and at most one more has begun.
@@ -231,10 +226,9 @@ class EpochGreedy(GreedyLearner):
 class ExploreThenCommit(GreedyLearner):
     """Uniform play for n rounds, then for ever the policy that looks best on them.
 
-    Setting: i.i.d. rounds; a change of the costs after the n-th round is never noticed. Guarantee: with n = (T^2 K log
-    N / 2)^(1/3), E[regret] <= n + (T - n) sqrt(2 K log N / n) + sqrt(T log N / 2), that is 3 / 2^(1/3) T^(2/3) (K log
-    N)^(1/3) = 2.38 (...) to leading order (folklore; constants derived for this project). Oracle: one minimiser in the
-    whole run.
+    Setting: i.i.d. rounds. Guarantee: with n = (T^2 K log N / 2)^(1/3), E[regret] <= n + (T - n) sqrt(2 K log N / n) +
+    sqrt(T log N / 2), that is 3 / 2^(1/3) T^(2/3) (K log N)^(1/3) = 2.38 (...) to leading order (folklore; constants
+    derived for this project). Oracle: one minimiser in the whole run.
 
     Parameters
     ----------
@@ -267,6 +261,6 @@ class ExploreThenCommit(GreedyLearner):
             self._log.train()
 
     def guarantee(self) -> float:
-        """Return the bound on expected regret for i.i.d. rounds, at this T, n, K and class."""
+        """Return the bound of the class's docstring."""
         n = self.rounds
         return float(n + (self.horizon - n) * self._deviation(n * self.n_actions, n) + self._luck())
