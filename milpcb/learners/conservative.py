@@ -22,9 +22,8 @@ Baseline = int | Sequence[int] | Callable[[int], int]
 class Conservative(Around):
     """Any learner, kept from costing much more than a baseline would have.
 
-    With probability ``confidence``, after every round (statement 18 of milpcb/theory/confidence.md),
-
-        total cost of the rounds so far <= (1 + loss) * what the baseline would have paid + allowance.
+    With probability ``confidence``, after every round (statement 18 of milpcb/theory/confidence.md), the total cost so
+    far is at most (1 + loss) times the baseline's, plus the allowance.
 
     Where paid + 1 <= (1 + loss) floor + allowance, ``floor`` the proved cost of the baseline so far, the learner's q is
     played, mixed with a share mu of the baseline's action so that the floor grows: in the n-th such round min(1/2,
@@ -125,34 +124,31 @@ class Conservative(Around):
         return estimate if action == usual else estimate / (1 - mu)
 
     def _give_up(self) -> None:
-        if self.note is None:
-            return
-        if self.note[2] is None:
+        if self._give_up_inside():
+            self._own -= 1
+            self.unknown -= 1
+        elif self.note is not None:
             self.rounds_of_baseline -= 1
-            return
-        self._begun(self.note[2])
-        self.inner.give_up()
-        self._own -= 1
-        self.unknown -= 1
 
     def _lose(self) -> None:
         """Give up the round of the learner inside; it goes on counting as 1, unless it was the baseline's alone."""
-        if self.note is None:  # it was taken over: whether the baseline alone played is not known
+        if not self._give_up_inside() and self.note is None:  # whether the baseline alone played is not known
             self.unknown += 1
-        elif self.note[2] is not None:
-            self._begun(self.note[2])
-            self.inner.give_up()
 
     def _override(self, row: int, action: int) -> None:
         """Count the round as 1 until its cost is known; it earns no floor, and the promise grows by a deviation."""
-        usual, _, aside = (self._action(row), 0.0, None) if self.note is None else self.note
-        self.deviations += action != usual
-        if aside is not None:
-            self._begun(aside)
-            self.inner.give_up()
-            return
-        self.unknown += 1
-        self.rounds_of_baseline -= self.note is not None
+        self.deviations += action != (self._action(row) if self.note is None else self.note[0])
+        if not self._give_up_inside():
+            self.unknown += 1
+            self.rounds_of_baseline -= self.note is not None
+
+    def _give_up_inside(self) -> bool:
+        """Give up the round of the learner inside, and return whether it has begun one."""
+        if self.note is None or self.note[2] is None:
+            return False
+        self._begun(self.note[2])
+        self.inner.give_up()
+        return True
 
     def _pay(self, cost: float) -> None:
         self.unknown -= 1
@@ -173,7 +169,7 @@ class Conservative(Around):
             setattr(self, name, getattr(before, name))
 
     def _at_worst(self) -> float:
-        """Return what may have been paid after this round, where every cost that is not known is 1."""
+        """Return what may have been paid after this round."""
         return self.ledger.cost + self.unknown + 1
 
     def _action(self, row: int) -> int:

@@ -81,12 +81,10 @@ class Response(NamedTuple):
 class Player:
     """A variant at one number of actions K and one scale L.
 
-    Totals, profiles and noise are in units of the relaxation: ``hit`` of them make one L, and one is ``unit`` = L /
-    ``hit`` in cost. ``price`` is the most that exploring costs in a round, in cost. ``noise`` is the law of the noise
-    (K,) of one future round: probabilities by vector, that of no noise included. ``reply(V)`` is the Response to V
-    (K,).
-
-    Raises InputError where the relaxation returns rounded numbers, or what are no probabilities.
+    Totals, profiles and noise are in units of the relaxation, one of which is ``unit`` in cost. ``price`` is the most
+    that exploring costs in a round, in cost. ``noise`` is the law of the noise (K,) of one future round: probabilities
+    by vector, that of no noise included. ``reply(V)`` is the Response to V (K,). Raises InputError where the relaxation
+    returns rounded numbers, or what are no probabilities.
     """
 
     def __init__(self, variant: Variant, n_actions: int, scale: Fraction) -> None:
@@ -167,8 +165,8 @@ COSTS = (0, 1)  # the worst costs are among these
 class Round(NamedTuple):
     """One round, given past and context, in expectation over all futures that the learner may draw.
 
-    ``loss`` (K,) is E q. ``counted[i][c]`` is the law of the estimate of action i where its cost is c, 0 or 1: the
-    number added to the totals of the policies that play i. ``slack`` is that of the per-round game.
+    ``loss`` (K,) is E q, ``counted[i][c]`` the law of the estimate of action i where its cost is c, 0 or 1, ``slack``
+    that of the per-round game.
     """
 
     loss: tuple[Fraction, ...]
@@ -179,9 +177,8 @@ class Round(NamedTuple):
 class ExactRun:
     """A player on a game, each answer computed once.
 
-    ``base`` (N,) is a past in units of the player, ``x`` the number of a context, ``i`` an action, and ``n`` the number
-    of rounds that follow: after the past for ``rel(base, n)``, which returns Rel in units of cost, and after the
-    current round for ``round(base, n, x)``, which returns the Round that shows x, and all others.
+    ``base`` (N,) is a past in units of the player, ``x`` a context, ``i`` an action, and ``n`` the number of rounds
+    that follow: the past for ``rel(base, n)``, Rel in units of cost, the current round for ``round(base, n, x)``.
     """
 
     def __init__(self, player: Player, game: Game) -> None:
@@ -218,14 +215,10 @@ class ExactRun:
         slack = self.rel(base, n + 1) - rel + self.player.shift
         for x in self.contexts:
             for i, loss in enumerate(self.round(base, n, x).loss):
-                slack -= self.game.law[x] * max(cost * loss + self._change(base, n, x, i, cost) for cost in COSTS)
+                outcomes = [self.outcomes(base, n, x, i, cost).items() for cost in COSTS]
+                changes = [sum(p * (self.rel(after, n) - rel) for after, p in each) for each in outcomes]
+                slack -= self.game.law[x] * max(cost * loss + changes[cost] for cost in COSTS)
         return slack
-
-    def _change(self, base: Totals, n: int, x: int, i: int, cost: int) -> Fraction:
-        rel, change = self.rel(base, n), Fraction(0)
-        for after, p in self.outcomes(base, n, x, i, cost).items():
-            change += p * (self.rel(after, n) - rel)
-        return change
 
     def bias(self, base: Totals, n: int, x: int) -> Fraction:
         """Return the largest |E chat_i - (c_i - shift)| over actions i and costs 0 and 1."""
