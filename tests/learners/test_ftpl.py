@@ -76,9 +76,6 @@ def test_redraws_have_the_capped_geometric_law(lead: float, cap: int) -> None:
         assert close(counts[j] / games, law[j], games) or counts[j] / games == law[j], (j, counts, law)
 
 
-# --------------------------------------------------------------------------- the two ends of eps
-
-
 # --------------------------------------------------------------------------- where the noise is
 
 

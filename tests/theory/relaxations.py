@@ -3,7 +3,6 @@
 Their numbers are those of statement 4 of milpcb/theory/README.md, with r = p.
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -16,42 +15,29 @@ from milpcb.theory.verdicts import variants
 from milpcb.types import Floats
 
 
-class Signs(Paper):
-    """Noise kappa Z eps with Z = L with probability ``kept`` / L; ``kept`` None is K."""
-
-    hit = 12  # units in one L: kappa may be a number of twelfths
-
-    def __init__(self, kappa: Fraction | None, kept: int | None = None) -> None:
-        self._kappa, self._kept = kappa, kept
-
-    def rate(self, scale: float, n_actions: int) -> float:
-        return (n_actions if self._kept is None else self._kept) / scale
-
-    def law(self, n_actions: int) -> list[KeptRound]:
-        """Return the vectors kappa eps; kappa None is the least that is enough at the rate K/L."""
-        kappa = max(Fraction(1, 2), Fraction(2, n_actions)) if self._kappa is None else self._kappa
-        return [(p, int(kappa * self.hit) * noise // 2) for p, noise in super().law(n_actions)]
-
-
-class OneSign(Coordinate):
-    """Noise kappa delta Z e_I, and a price of (K - less) / L a round for exploring."""
-
-    hit = 4  # kappa may be a number of quarters
-
-    def __init__(self, kappa: Fraction, less: int = 0) -> None:
-        self._kappa, self._less = kappa, less
-
-    def law(self, n_actions: int) -> list[KeptRound]:
-        return [(p, int(self._kappa * self.hit) * noise) for p, noise in super().law(n_actions)]
-
-    def exploration(self, n_actions: int) -> float:
-        return float(n_actions - self._less)
-
-
-def changed(relaxation: type[Relaxation], **methods: Callable[..., Any]) -> Relaxation:
-    """Return a relaxation with other methods."""
-    made: Relaxation = type(relaxation.__name__, (relaxation,), methods)()
+def changed(relaxation: type[Relaxation], **members: Any) -> Relaxation:
+    """Return a relaxation with other methods and numbers."""
+    made: Relaxation = type(relaxation.__name__, (relaxation,), members)()
     return made
+
+
+def signs(kappa: Fraction | None, kept: int | None = None) -> Relaxation:
+    """Return noise kappa Z eps, Z = L with probability ``kept`` / L, None for K; kappa None is the least there."""
+
+    def law(self: Paper, K: int) -> list[KeptRound]:
+        least = max(Fraction(1, 2), Fraction(2, K)) if kappa is None else kappa
+        return [(p, int(least * self.hit) * noise // 2) for p, noise in Paper.law(self, K)]
+
+    return changed(Paper, hit=12, rate=lambda _self, scale, K: (kept or K) / scale, law=law)
+
+
+def one_sign(kappa: Fraction, less: int = 0) -> Relaxation:
+    """Return noise kappa delta Z e_I, at a price of (K - less) / L a round for exploring."""
+
+    def law(self: Coordinate, K: int) -> list[KeptRound]:
+        return [(p, int(kappa * self.hit) * noise) for p, noise in Coordinate.law(self, K)]
+
+    return changed(Coordinate, hit=4, law=law, exploration=lambda _self, K: float(K - less))
 
 
 def opposite(self: Paper, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
@@ -74,18 +60,18 @@ def one_leader(_self: Signed, psi: Floats, leftover: Floats, **_: bool) -> Float
 
 ADMISSIBLE = [
     *(variant for name in registry.names("relaxation") for variant in variants(name)),
-    Variant("signs, max(1/2,2/K), p K/L", Signs(None)),
-    Variant("signs, kappa 2, p 1/L", Signs(Fraction(2), kept=1)),
-    Variant("coordinate, kappa 2", OneSign(Fraction(2))),
-    Variant("coordinate, price K", OneSign(Fraction(1))),
+    Variant("signs, max(1/2,2/K), p K/L", signs(None)),
+    Variant("signs, kappa 2, p 1/L", signs(Fraction(2), kept=1)),
+    Variant("coordinate, kappa 2", one_sign(Fraction(2))),
+    Variant("coordinate, price K", one_sign(Fraction(1))),
 ]
 
 MUTANTS = [
-    Variant("M0 coordinate, price K-2", OneSign(Fraction(1), less=2)),
-    Variant("M1 coordinate, kappa 3/4", OneSign(Fraction(3, 4))),
-    Variant("M2 signs, kappa 1, p 1/L", Signs(Fraction(1), kept=1)),
-    Variant("M3 signs, kappa 1/4, p K/L", Signs(Fraction(1, 4))),
-    Variant("M4 no noise", Signs(Fraction(0))),
+    Variant("M0 coordinate, price K-2", one_sign(Fraction(1), less=2)),
+    Variant("M1 coordinate, kappa 3/4", one_sign(Fraction(3, 4))),
+    Variant("M2 signs, kappa 1, p 1/L", signs(Fraction(1), kept=1)),
+    Variant("M3 signs, kappa 1/4, p K/L", signs(Fraction(1, 4))),
+    Variant("M4 no noise", signs(Fraction(0))),
     Variant("M5 paper, no price", changed(Paper, exploration=lambda _self, _n_actions: 0.0)),
     Variant("M6 paper, leader, no mix", Paper(), leftover="leader", mix=lambda q_star, _scale: q_star),
     Variant("M7 paper, uniform play", changed(Paper, respond=lambda _self, _psi, leftover, **_: leftover)),
