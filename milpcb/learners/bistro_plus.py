@@ -100,7 +100,8 @@ class BistroPlus(Learner):
         self._leftover_rule: Leftover = leftover
         choice("leftover", leftover, get_args(Leftover))
         self._check(noise, pool, once=once)
-        require(type(self).__name__, oracle, "minimise" if queries == "argmin" or anytime else _QUERY[queries])
+        asked = "minimise" if queries == "argmin" or anytime else "value" if queries == "all" else "profile"
+        require(type(self).__name__, oracle, asked)
         pool.attach(oracle, horizon)
         K = self.n_actions
         self._pool = pool
@@ -296,6 +297,3 @@ class BistroPlus(Learner):
             return value, value
         answer = self.oracle.minimise(self._costs)
         return answer.lower, min(answer.upper, float(self._costs.max(axis=1).sum()))
-
-
-_QUERY = {"all": "value", "profile": "profile"}

@@ -51,7 +51,7 @@ class KeptMinimiser:
         self.costs = np.array(costs, dtype=float)
         self._rows = np.arange(len(self.costs))
         self._totals: Floats = self._totals_of(self._labels)
-        self.total = self._total_of(self.actions) if self.number else np.inf
+        self.total = float(self.costs[self._rows, self.actions].sum()) if self.number else np.inf
         self._over = np.zeros_like(self.costs)  # the costs less the table of the last proof
         self._least = np.zeros(len(self.costs))  # of each row of that
         self.bound = -np.inf
@@ -189,7 +189,9 @@ class KeptMinimiser:
             asked = table * n_actions ** len(chunk)
             asked[chunk] += weights[:, None] * ranks[chunk]
             found = self._ask_about_ties(asked)
-            if found is None or self._total_of(found) > self.total:  # beyond what solvers separate, or can do in time
+            if (
+                found is None or self._totals_of(found[:, None])[0] > self.total
+            ):  # beyond what solvers separate, or can do in time
                 break
             labels, left = found, left[len(chunk) :]
             table[chunk] += 1.0
@@ -207,9 +209,6 @@ class KeptMinimiser:
 
     def _totals_of(self, labels: Ints) -> Floats:
         return np.asarray(self.costs[self._rows[:, None], labels].sum(axis=0))
-
-    def _total_of(self, actions: Any) -> float:
-        return float(self.costs[self._rows, actions].sum())
 
     def grow(self) -> None:
         """Take in the contexts that the oracle has taken in meanwhile, which cost nothing so far.
@@ -238,7 +237,7 @@ class KeptMinimiser:
         return self._oracle.minimise(table).policy
 
     def state(self) -> dict[str, Any]:
-        """Return everything but the costs that ``restore`` needs, as plain data (JSON-able)."""
+        """Return everything but the costs, as plain data (JSON-able)."""
         return {
             "actions": self.actions,
             "known": self._labels.T.tolist(),

@@ -3,6 +3,7 @@
 The law of play is that of fresh futures (milpcb/theory/one_draw.md). Few totals change in a round.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb import rng
+from milpcb.core.checks import whole
 from milpcb.core.kept import SavedPart
 from milpcb.learners.kept_minimiser import KeptMinimiser
 from milpcb.protocols import ContextModel, ValueOracle
@@ -62,11 +64,11 @@ class Future:
         if redraw is not None and t // redraw != self._block:
             block = t // redraw
             self._draw(block, block * redraw)
-            self._go_to(int(np.searchsorted(self._times, t, side="right")))
+            self._at = bisect_right(self._times, t)
             kept.replace(self._totals())
-        while self._next <= t:
+        while self._times[self._at] <= t:
             kept.change(int(self._rows[self._at]), -self._parts * self._noise[self._at])
-            self._go_to(self._at + 1)
+            self._at += 1
         if row >= len(kept.costs):
             kept.grow()
         if kept.in_doubt:
@@ -99,7 +101,7 @@ class Future:
         """Go on from a saved state: the same future is drawn again."""
         block = int(state["block"])
         self._draw(block, block * (self._law.redraw or 0))
-        self._go_to(int(state["at"]))
+        self._at = whole("at", state["at"], 0, len(self._rows))
         self.since = int(state["since"])
         self.kept.restore(state, self._totals())
 
@@ -109,15 +111,11 @@ class Future:
         draws = rng.child(law.seed, "learner", "future", self._number, block)
         n_actions = law.oracle.n_actions
         rate = law.relaxation.rate(law.scale, n_actions)
-        self._times, self._rows = law.pool.future_rounds(first, law.horizon, rate, draws)
-        noise = law.relaxation.noise(np.ones(len(self._times), dtype=np.int64), n_actions, draws)
+        times, self._rows = law.pool.future_rounds(first, law.horizon, rate, draws)
+        self._times = [*times.tolist(), np.inf]
+        noise = law.relaxation.noise(np.ones(len(times), dtype=np.int64), n_actions, draws)
         self._noise = noise.astype(np.min_scalar_type(-int(np.abs(noise).max(initial=1))))  # bytes, mostly
-        self._block = block
-        self._go_to(0)
-
-    def _go_to(self, at: int) -> None:
-        self._at = at
-        self._next: float = int(self._times[at]) if at < len(self._times) else np.inf
+        self._block, self._at = block, 0
 
     def _totals(self) -> Floats:
         totals = self._law.past()
@@ -127,7 +125,7 @@ class Future:
     def _foreseen(self, t: int, actions: Ints, time: int) -> Floats:
         """Return the harm (m,) that the rounds after ``t`` bring: of noise, and of costs as if all were 1/2."""
         m, law = len(actions), self._law
-        until = int(np.searchsorted(self._times, t + time, side="right"))
+        until = bisect_right(self._times, t + time)
         rows, leaving = self._rows[self._at : until], -self._noise[self._at : until].astype(float)
         harm = leaving[np.arange(len(rows)), actions[rows]] - leaving.min(axis=1, initial=np.inf)
         hits = np.floor(0.5 + min(time, law.horizon - t) / (2 * law.scale * m))
@@ -141,8 +139,7 @@ class OneDraw(SavedPart):
     kept = ("_now", "_futures", "_pick", "_ranks")
 
     def __init__(self, law: FutureLaw, number: int) -> None:
-        self._ties = law.relaxation.even_ties
-        self._n_actions = law.oracle.n_actions
+        self._ties, self._n_actions = law.relaxation.even_ties, law.oracle.n_actions
         self._pick = rng.child(law.seed, "learner", "pick")
         self._ranks = rng.child(law.seed, "learner", "ties")
         self._futures = [Future(law, n) for n in range(number)]
