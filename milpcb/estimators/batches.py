@@ -14,19 +14,18 @@ from milpcb.core.decimals import spaced
 from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.inputs import Features, checked, read_features
-from milpcb.estimators.layout import MODEL_ROWS, Layout, RowCounter, fit_row_models
+from milpcb.estimators.inputs import checked, read_features
+from milpcb.estimators.layout import Layout, RowCounter
 from milpcb.estimators.rows import Rows, explicit_cuts
 from milpcb.estimators.sample import LoggedColumns, Sample, batches_of
 from milpcb.offline.compressed import CompressedLog, compress
 from milpcb.offline.diagnostics import warn_of
-from milpcb.offline.log import RANDOMISED, read_log
 from milpcb.offline.overlap import KINDS as OVERLAPS
-from milpcb.offline.scores import treatment_costs
+from milpcb.offline.scores import METHODS, treatment_costs
 from milpcb.offline.sufficient_statistics import Statistics
-from milpcb.types import Bools, Floats
+from milpcb.types import Floats
 
-METHODS = ("dr", "ips", "snips")
+ADD_UP = ("ips", "snips")  # methods whose scores need nothing but sums
 MOST_CONTEXTS = 1_000_000  # that stand for the rows
 
 
@@ -70,7 +69,6 @@ class FromBatches(PolicyEstimator):
         propensity: str | Sequence[str] | Mapping[Any, str],
         features: Sequence[str] | None = None,
         actions: Sequence[Any] | None = None,
-        model_rows: int = MODEL_ROWS,
     ) -> Self:
         """Find the policy with the best estimated value, in two passes over batches of rows and constant memory.
 
@@ -87,8 +85,6 @@ class FromBatches(PolicyEstimator):
             the K actions to columns; K names are enough in the order of ``actions``, or where they are the actions
         features : names of the columns that the policy may read; None: all others
         actions : the K names in order; None: those of the log, sorted
-        model_rows : for the method "dr", the number of rows of the sample to which models are fitted, in ``cv`` folds:
-            no model predicts a row that it was fitted to
 
         """
         if (reward is None) == (cost is None):
@@ -97,37 +93,23 @@ class FromBatches(PolicyEstimator):
         sample = Sample.of(batches_of(batches), columns, features)
         layout = self.layout(sample.frame, sample.actions(actions))
         columns = columns.by(layout.actions, listed=actions is not None)
-        counter = self.row_counter(layout, sample, columns, model_rows)
-        layout, start = counter.layout, 0
+        counter = self.row_counter(layout, sample, columns)
+        layout = counter.layout
         sums = layout.empty()
         for frame in batches_of(batches):
-            counter.add(sums, *counter.read(frame, start))
-            start += len(frame)
+            counter.add(sums, *counter.read(frame))
         self.fit_statistics(layout, sums, maximise=cost is None, randomised=columns.randomised)
         warn_of(self.compressed_.diagnostics)
         return self
 
-    def row_counter(
-        self, layout: Layout, sample: Sample, columns: LoggedColumns, model_rows: int, aside: Bools | None = None
-    ) -> RowCounter:
-        """Return how rows are counted, for "dr" by models of ``model_rows`` sampled rows that are not ``aside``."""
+    def row_counter(self, layout: Layout, sample: Sample, columns: LoggedColumns) -> RowCounter:
+        """Return how rows are counted."""
         if self.overlap == "ignore":
             layout = replace(layout, parts=None)
         else:
             with suppress(InputError):  # of a row that is wrong: the pass knows its number in the log
                 layout = replace(layout, parts=layout.unseen(sample.table, columns, self._least()))
-        if not layout.scored:
-            return RowCounter(layout, columns, self.min_propensity)
-        _, known = layout.read(sample.table, columns)
-        shares = sample.shares(tuple(map(str, layout.actions))) if columns.randomised else ()
-        features = Features(layout.schema.read(sample.table), layout.schema)
-        propensity = RANDOMISED if columns.randomised else known.propensity
-        done = np.array(layout.actions)[known.action]
-        log = read_log(features.numbers(), done, reward=known.outcome, propensity=propensity, actions=layout.actions)
-        kept = np.ones(len(known.action), dtype=bool) if aside is None else ~aside
-        options: dict[str, Any] = {"cv": self.cv, "seed": self.random_state, "most": model_rows}
-        models = fit_row_models(log, features.values, sample.numbers, kept, **options)
-        return RowCounter(layout, columns, self.min_propensity, models, shares)
+        return RowCounter(layout, columns, self.min_propensity)
 
     def layout(self, X: Any, actions: Sequence[Any]) -> Layout:
         """Return how rows become cells, by a sample ``X`` of them; raises InputError where the rows are needed."""
@@ -142,7 +124,7 @@ class FromBatches(PolicyEstimator):
         if isinstance(cuts, str):
             raise InputError("every cut (thresholds 'all') needs the rows themselves; give a number of cut points")
         cuts = tuple((0.5,) for _ in columns) if cuts is None else tuple(cuts)
-        layout = Layout(features.schema, columns, cuts, self._order() or 1, tuple(actions), self.method == "dr")
+        layout = Layout(features.schema, columns, cuts, self._order() or 1, tuple(actions))
         self._charges(layout.actions, maximise=True)  # an error comes before the pass
         if layout.grid.size > MOST_CONTEXTS:
             cells = f"{spaced(layout.grid.size)} combinations of cut points, more than {spaced(MOST_CONTEXTS)}"
@@ -193,7 +175,11 @@ class FromBatches(PolicyEstimator):
         return -charge if maximise else charge
 
     def _check_adds_up(self) -> None:
-        choice("method", self.method, METHODS)
+        if choice("method", self.method, METHODS) not in ADD_UP:
+            raise InputError(
+                f"models are fitted to rows in memory, and method '{self.method}' needs them: take method 'snips' or "
+                "'ips' (--method snips) to add up batches"
+            )
         choice("overlap", self.overlap, OVERLAPS)
         self._least()
         if self._order() is None:

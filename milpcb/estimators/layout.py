@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import whole
-from milpcb.data.columns import Column, Value, Values, alphabet
+from milpcb.data.columns import Column
 from milpcb.data.schema import Schema
-from milpcb.errors import InputError
 from milpcb.estimators.sample import LoggedColumns, Read, read_rows
-from milpcb.offline.hashing import folds_of
-from milpcb.offline.log import Log
-from milpcb.offline.nuisances import OUTCOME, Fit, fits_by_fold, predicted
 from milpcb.offline.overlap import compared, completed, expected_of, parts_without
 from milpcb.offline.sufficient_statistics import Codes, Grid, Known, Statistics
 from milpcb.types import Bools, Floats, Ints
@@ -31,7 +25,6 @@ class Layout:
     cuts: tuple[tuple[float, ...], ...]  # cut points of each, ascending
     order: int  # numbers that a part of a policy tests at most
     actions: tuple[str, ...]  # K names
-    scored: bool = False  # whether scores are known row by row, by models of a sample
     parts: tuple[CodedPart, ...] | None = ()  # in which an action may not be played; None: actions may be everywhere
 
     @cached_property
@@ -41,11 +34,11 @@ class Layout:
 
     def empty(self) -> Statistics:
         """Return the sums over no rows."""
-        return Statistics.empty(self.grid, len(self.actions), scored=self.scored)
+        return Statistics.empty(self.grid, len(self.actions))
 
-    def read(self, frame: Any, columns: LoggedColumns, more: Iterable[str] = ()) -> tuple[Read, Known]:
-        """Return what is counted of a data frame, and ``more`` columns of it; raises InputError."""
-        names = dict.fromkeys([*(column.name for column in self.columns), *more])
+    def read(self, frame: Any, columns: LoggedColumns) -> tuple[Read, Known]:
+        """Return what is counted of a data frame; raises InputError."""
+        names = dict.fromkeys(column.name for column in self.columns)
         return read_rows(frame, columns, self.schema, names, self.actions)
 
     def chances(self, known: Known, *, randomised: bool) -> Floats:
@@ -129,71 +122,19 @@ class RowCounter:
     layout: Layout
     columns: LoggedColumns
     min_propensity: float  # propensities are raised to it
-    models: RowModels | None = None  # of outcomes, where the scores are doubly robust
-    shares: tuple[float, ...] = ()  # (K,) of the actions in the log, where these are propensities of such scores
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that are read."""
-        features = () if self.models is None else self.models.codes
-        return tuple(dict.fromkeys([*self.columns.names, *(column.name for column in self.layout.columns), *features]))
+        return tuple(dict.fromkeys([*self.columns.names, *(column.name for column in self.layout.columns)]))
 
-    def read(self, frame: Any, start: int) -> tuple[Codes, Known]:
-        """Return the bins (d, n) of rows, the first of which has number ``start``, and the rest; raises InputError."""
-        models, layout = self.models, self.layout
-        values, rows = layout.read(frame, self.columns, () if models is None else models.codes)
-        numbers = np.arange(start, start + len(frame))
-        regression = None if models is None else models.predict(values, numbers)
-        propensity = np.array(self.shares)[rows.action] if self.shares else rows.propensity
-        codes = layout.codes(values)
-        barred = layout.barred(codes, layout.chances(rows, randomised=self.columns.randomised))
-        return codes, replace(rows, propensity=propensity, regression=regression, barred=barred)
+    def read(self, frame: Any) -> tuple[Codes, Known]:
+        """Return the bins (d, n) of rows, and the rest; raises InputError."""
+        values, rows = self.layout.read(frame, self.columns)
+        codes = self.layout.codes(values)
+        barred = self.layout.barred(codes, self.layout.chances(rows, randomised=self.columns.randomised))
+        return codes, replace(rows, barred=barred)
 
     def add(self, sums: Statistics, codes: Codes, known: Known) -> None:
         """Add rows to the sums."""
         sums.add_rows(codes, known, 0.0 if self.columns.randomised else self.min_propensity)
-
-
-MODEL_ROWS = 100_000  # of the sample, that models are fitted to
-
-
-@dataclass(frozen=True, eq=False)
-class RowModels:
-    """A model of the outcome for each fold and each action, fitted to a sample, and how it reads rows."""
-
-    # the columns that models read, with the numbers that stand for strings; None for a column of numbers
-    codes: Mapping[str, Mapping[Value, float] | None]
-    cv: int  # number of folds
-    seed: int  # of their draw
-    fits: Mapping[int, Fit]  # of each fold
-
-    def predict(self, values: Read, numbers: Ints) -> Floats:
-        """Return the predictions (n, K) of rows with these ``numbers``, by models that have not seen them."""
-        columns = []
-        for name, codes in self.codes.items():
-            distinct, place = values[name]
-            known = distinct if codes is None else [codes.get(value, np.nan) for value in distinct.tolist()]
-            column = np.array(known, dtype=float)
-            columns.append(column if place is None else column[place])
-        return predicted(self.fits, np.column_stack(columns), folds_of(numbers, self.cv, self.seed))
-
-
-def fit_row_models(
-    log: Log, values: Mapping[str, Values], numbers: Ints, kept: Bools, *, cv: int, seed: int, most: int
-) -> RowModels:
-    """Return models of the outcome, fitted to at most ``most`` of the rows of a sample that are ``kept`` (n,).
-
-    ``values`` are the columns (n,) that its features are made of, ``numbers`` (n,) those of its rows in the whole log.
-    Raises InputError.
-    """
-    cv, most = whole("cv", cv, 2), whole("model_rows", most, 2)
-    chosen = np.flatnonzero(kept)
-    if len(chosen) > most:
-        chosen = chosen[np.linspace(0, len(chosen) - 1, most).astype(np.int64)]
-    sample = log.take(chosen)
-    fold = folds_of(numbers[chosen], cv, seed)
-    for k, name in enumerate(log.actions):
-        if len(np.unique(fold[sample.action == k])) < 2:
-            raise InputError(f"all sampled rows with action '{name}' are in one fold; give more model_rows, or less cv")
-    fits = fits_by_fold(OUTCOME, sample, None, seed, fold, cv)
-    return RowModels({name: alphabet(column) for name, column in values.items()}, cv, seed, fits)

@@ -1,6 +1,5 @@
 """Batches of a log that does not fit memory: a sample of its rows, and what a pass reads of each batch."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -77,7 +76,6 @@ class Sample:
         self._frames: list[Any] = []
         self._numbers: list[Ints] = []
         self._seen: dict[str, set[Any]] = {}
-        self._done: Counter[str] = Counter()
         self._schema: dict[str, Any] = {}
 
     @classmethod
@@ -99,8 +97,6 @@ class Sample:
         self._check_schema(dict(frame.schema))
         for name in (self._columns.outcome, *self._columns.propensity):
             _numbers(frame, name)
-        if self._columns.randomised:
-            self._count(frame.get_column(self._columns.action))
         numbers = self.n + np.arange(len(frame))
         self.n += len(frame)
         kept = (numbers % self.step == 0) | self._is_new(frame)
@@ -113,15 +109,6 @@ class Sample:
                 new = numbers % (self.step // 2) != 0
                 rows = np.flatnonzero((numbers % self.step == 0) | new)
                 self._frames[i], self._numbers[i] = frame[rows.tolist(), :], numbers[rows]
-
-    @property
-    def numbers(self) -> Ints:
-        """The number (n,) of each sampled row in the log."""
-        return np.concatenate(self._numbers)
-
-    def shares(self, actions: Sequence[str]) -> tuple[float, ...]:
-        """Return the share of each action in all rows of a randomised trial."""
-        return tuple(self._done[action] / self.n for action in actions)
 
     @property
     def table(self) -> Any:
@@ -141,11 +128,6 @@ class Sample:
             return tuple(map(action_name, given))
         column = nw.from_native(self.table, eager_only=True).get_column(self._columns.action)
         return action_names(column.drop_nulls().unique().to_list())
-
-    def _count(self, column: Any) -> None:
-        distinct, place = _distinct(column)
-        for value, count in zip(distinct[:-1], np.bincount(place, minlength=len(distinct)).tolist(), strict=False):
-            self._done[action_name(value)] += count
 
     def _check_schema(self, schema: dict[str, Any]) -> None:
         for name in (*self._columns.names, *(self._features or ())):

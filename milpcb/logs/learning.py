@@ -18,7 +18,7 @@ import numpy as np
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed
 from milpcb.errors import InputError
-from milpcb.estimators.layout import MODEL_ROWS, Layout, RowCounter
+from milpcb.estimators.layout import Layout, RowCounter
 from milpcb.estimators.sample import Sample
 from milpcb.logs.files import LogFiles, named_columns, sampled
 from milpcb.logs.findings import Asked, Claims, Findings, Step
@@ -157,18 +157,17 @@ def learn_in_one_pass(
         real("holdout", questions.holdout, "between 0 and 1 (0.3 is usual)", lambda value: 0 < value < 1)
     layout: Layout = estimator.layout(source.frame, source.log.actions)
     with step("how rows are counted, by the sample"):
-        counter = counter_of(sample, source.columns, layout, estimator, questions)
+        counter = counter_of(sample, source.columns, layout, estimator)
     with step(f"adding up {fixed(files.n, 0)} rows of {fixed(len(files.paths), 0)} files") as tick:
         parts = added_up(files, counter, source.columns.missing, questions, tick)
     with step("the best rule"):
         return _found(files, source, estimator, questions, counter.layout, parts)
 
 
-def counter_of(sample: Sample, columns: Columns, layout: Layout, estimator: Any, questions: Asked) -> RowCounter:
-    """Return how rows are counted; models of outcomes are fitted to rows that are not kept aside."""
+def counter_of(sample: Sample, columns: Columns, layout: Layout, estimator: Any) -> RowCounter:
+    """Return how rows are counted."""
     named = named_columns(columns).by(layout.actions, listed=bool(columns.actions))
-    aside = aside_in_pass(sample.numbers, questions)
-    counter: RowCounter = estimator.row_counter(layout, sample, named, MODEL_ROWS, aside)
+    counter: RowCounter = estimator.row_counter(layout, sample, named)
     return counter
 
 
@@ -179,7 +178,7 @@ def added_up(
     parts = [counter.layout.empty() for _ in range(2 if questions.holdout else 1)]
     for piece in files.pieces(counter.names, marks, tick):
         with piece.named():
-            codes, known = counter.read(piece.frame, piece.number)
+            codes, known = counter.read(piece.frame)
         aside = aside_in_pass(piece.number + np.arange(len(piece.frame)), questions)
         for sums, rows in zip(parts, (~aside, aside), strict=False):
             counter.add(sums, np.ascontiguousarray(codes[:, rows]), known.part(rows))
@@ -238,11 +237,7 @@ def _words(files: LogFiles, sampled_rows: int, estimator: Any, claims: Claims) -
         f"sums for {fixed(len(rows.codes), 0)} contexts, in which every rule has the total that it has over the rows. "
         f"Cut points are those of a sample of {fixed(sampled_rows, 0)} rows."
     )
-    models = (
-        f"; models of the outcome were fitted to at most {fixed(MODEL_ROWS, 0)} rows of the sample in {estimator.cv} "
-        "folds, and none predicts a row that it was fitted to"
-    )
-    scores = f"Scores by {estimator.method}, with the propensities given{models if estimator.method == 'dr' else ''}."
+    scores = f"Scores by {estimator.method}, with the propensities given."
     bernstein = (
         "The intervals of the rule hold for all rules of its class at once, by Bernstein's inequality for "
         f"exp({claims.log_size:.1f}) rules, each compared with each of {len(rows.counts)} constants, and for outcomes "

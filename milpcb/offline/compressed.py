@@ -6,8 +6,9 @@ to ``order`` columns, the others being in their first bin. For d columns of b bi
 (b - 1)^2 + d (b - 1) + 1 contexts: 3 736 for 10 columns of 10 bins. The count of a context follows by inclusion and
 exclusion, and may be below 0; sums over the contexts that a part of a policy covers are those over its rows.
 
-A score is base(k) + residual(k), base being the same in all rows: the self-normalised mean of the action (0 for "ips"
-and "dr") and its treatment cost. So sums of scores and of their products follow from those of the residuals.
+A score is base(k) + residual(k), base being the same in all rows: the self-normalised mean of the action (0 for "ips")
+and its treatment cost. The residual is 0 where another action was done, so sums of scores and of their products follow
+from those of the residuals and of their squares.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from milpcb.offline.evaluation import Evaluation, LeafValue, over_best
 from milpcb.offline.intervals import UNKNOWN, IntervalEstimate
 from milpcb.offline.overlap import NAME, sentence
 from milpcb.offline.reference import Lotteries, Reference
-from milpcb.offline.sufficient_statistics import Grid, Statistics, Summed
+from milpcb.offline.sufficient_statistics import Grid, Statistics
 from milpcb.types import Bools, Floats, Ints
 
 
@@ -222,9 +223,8 @@ def compress(
 ) -> CompressedLog:
     """Return the contexts that stand for the rows of a log, with their scores; raises InputError.
 
-    The ``stats`` of a ``randomised`` trial are with propensities of 1, or with the shares where rows are scored;
-    ``charge`` (K,) is the treatment cost, below 0 for rewards; ``parts`` are those without rows of an action, by its
-    number, and in words.
+    The ``stats`` of a ``randomised`` trial are with propensities of 1; ``charge`` (K,) is the treatment cost, below 0
+    for rewards; ``parts`` are those without rows of an action, by its number, and in words.
     """
     least, most = stats.outcome_range
     if 0 < most - least < FAR * max(abs(least), abs(most)):
@@ -232,51 +232,63 @@ def compress(
             f"outcomes are from {least:.17g} to {most:.17g}, and sums of their squares do not hold such differences: "
             "subtract a number near them from all, or learn from rows in memory"
         )
-    n, K = len(stats), stats.n_actions
-    if not stats.counts.all():
-        name = actions[int(stats.counts.argmin())]
+    n, K, counts = len(stats), stats.n_actions, stats.counts
+    if not counts.all():
+        name = actions[int(counts.argmin())]
         raise InputError(f"no row has action '{name}'; leave it out of actions, or add rows that have it")
-    found = stats.summed(method, randomised=randomised)
-    codes, sums = compressed_contexts(stats.grid, np.hstack([found.cells, stats.done, stats.barred[:, 0]]))
-    sums, done, barred = sums[:, : -2 * K], sums[:, -2 * K : -K], sums[:, -K:]
-    sizes, residual, squared = sums[:, 0], sums[:, 1 : K + 1], sums[:, K + 1 :].reshape(-1, K, K)
-    base = found.centre + charge
-    products = sizes[:, None, None] * np.multiply.outer(base, base) + squared
+    moments, smallest = stats.cells, -stats.ends[:K]
+    if randomised:
+        moments = moments * np.stack([(n / counts) ** power for power in (0, 1, 1, 2, 2, 2)], axis=1)
+        smallest = counts / n
+    rows, u, uy, uu, uuy, uuyy = np.moveaxis(moments, -1, 0)
+    total = stats.total(moments)
+    centre = total[:, 2] / total[:, 1] if method == "snips" else np.zeros(K)
+    cells = [uy - centre * u, uuyy - 2 * centre * uuy + centre**2 * uu, rows, stats.barred[:, 0]]
+    codes, sums = compressed_contexts(stats.grid, np.hstack([rows.sum(axis=1)[:, None], *cells]))
+    sizes, residual, squared, done, barred = np.split(sums, np.cumsum([1, K, K, K]), axis=1)
+    base = centre + charge
+    products = sizes[:, :, None] * np.multiply.outer(base, base) + squared[:, :, None] * np.eye(K)
     products += residual[:, :, None] * base + residual[:, None, :] * base[:, None]
-    known = float((found.regression[0] + charge).min()), float((found.regression[1] + charge).max())
-    smallest = float(found.least.min()) if randomised else max(min_propensity, float(found.least.min()))
-    clipped = 0 if randomised else int(stats.outcomes[:, 2].sum())
+    outcomes, known = (least + charge.min(), most + charge.max()), (base.min(), base.max())
+    propensity = float(smallest.min() if randomised else max(min_propensity, smallest.min()))
     return CompressedLog(
         codes=codes,
-        sizes=sizes,
-        scores=sizes[:, None] * base + residual,
+        sizes=sizes[:, 0],
+        scores=sizes * base + residual,
         products=products,
         n=n,
         done=done,
         barred=barred,
-        counts=found.counts,
-        outcome=_outcome(stats, found.counts, charge),
-        spread=_outcome(stats, found.counts, np.zeros(K))[1] * float(np.sqrt((n - 1) / n)),
-        ranges=EntryRanges.between((least + float(charge.min()), most + float(charge.max())), known, smallest),
+        counts=counts,
+        outcome=_outcome(stats, charge),
+        spread=_outcome(stats, np.zeros(K))[1] * float(np.sqrt((n - 1) / n)),
+        ranges=EntryRanges.between(outcomes, known, propensity),
         maximise=maximise,
-        diagnostics=_trust(found, n, np.rint(barred.sum(axis=0)), parts, actions, clipped, min_propensity),
+        diagnostics=_trust(stats, total, smallest, np.rint(barred.sum(axis=0)), parts, actions, min_propensity),
     )
 
 
 def _trust(
-    found: Summed, n: int, barred: Floats, parts: Any, actions: tuple[str, ...], clipped: int, least: float
+    stats: Statistics,
+    total: Floats,
+    smallest: Floats,
+    barred: Floats,
+    parts: Any,
+    actions: tuple[str, ...],
+    least: float,
 ) -> Diagnostics:
-    there, unseen = np.maximum(n - barred, 1.0), list[str]()
+    n, unseen = len(stats), list[str]()
     for k, name in enumerate(actions):
         own = [words for action, words in parts if action == k]
         unseen += sentence(name, own, 0 if own else int(barred[k]), ignored=False)
-    calibration = found.inverse / there
-    spread = np.maximum(0.0, found.squares - there * calibration**2) / np.maximum(1, there - 1)
+    there, inverse, squares = np.maximum(n - barred, 1.0), total[:, 1], total[:, 3]
+    calibration = inverse / there
+    spread = np.maximum(0.0, squares - there * calibration**2) / np.maximum(1, there - 1)
     return Diagnostics(
         actions=actions,
-        least_propensity=found.least,
-        effective_size=found.inverse**2 / found.squares,
-        clipped=clipped,
+        least_propensity=smallest,
+        effective_size=inverse**2 / squares,
+        clipped=int(stats.outcomes[:, 2].sum()),
         min_propensity=least,
         calibration=calibration,
         calibration_error=np.sqrt(spread / there),
@@ -286,9 +298,9 @@ def _trust(
     )
 
 
-def _outcome(stats: Statistics, counts: Floats, charge: Floats) -> tuple[float, float]:
+def _outcome(stats: Statistics, charge: Floats) -> tuple[float, float]:
     """Return the mean and the standard deviation of the outcome with what actions add to it."""
-    n, (y, yy) = len(stats), stats.outcomes.T[:2]
+    n, counts, (y, yy) = len(stats), stats.counts, stats.outcomes.T[:2]
     total = float((y + counts * charge).sum())
     squares = float((yy + 2 * charge * y + charge**2 * counts).sum())
     return total / n, float(np.sqrt(max(0.0, squares - total**2 / n) / max(1, n - 1)))

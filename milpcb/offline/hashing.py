@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.types import Floats, Ints
+from milpcb.types import Floats
 
 Words = npt.NDArray[np.uint64]
 WEYL = 0x9E3779B97F4A7C15  # the step of splitmix64
@@ -21,10 +21,3 @@ def uniforms(places: Words) -> Floats:
     with np.errstate(over="ignore"):
         bits = mixed(mixed(places + np.uint64(WEYL)))
     return np.asarray((bits >> np.uint64(11)) * 2.0**-53)
-
-
-def folds_of(numbers: Ints, cv: int, seed: int) -> Ints:
-    """Return the fold 0..cv - 1 of each row (n,), by its number 0, 1, ... in the log."""
-    with np.errstate(over="ignore"):
-        salt = mixed(np.array([seed % 2**63], dtype=np.uint64) + np.uint64(WEYL))
-    return np.asarray((uniforms(numbers.astype(np.uint64) ^ salt) * cv).astype(np.int64))

@@ -17,16 +17,13 @@ from milpcb.estimators import (
     LoggedThresholdRule,
 )
 from milpcb.estimators import sample as samples
-from milpcb.estimators.layout import fit_row_models
 from milpcb.estimators.sample import LoggedColumns, Sample
-from milpcb.offline import Evaluation, evaluate, read_log
+from milpcb.offline import Evaluation, evaluate
 from milpcb.offline.compressed import compressed_contexts, evaluate_sums
-from milpcb.offline.hashing import folds_of
 from milpcb.offline.sufficient_statistics import Grid
 from tests.refused import refused
 
 TREE = LoggedPolicyTree(max_depth=2, thresholds=5, method="snips")
-ROBUST = LoggedPolicyTree(thresholds=4, cv=4, random_state=3, treatment_cost={"2": 0.3})
 LEARNERS = [
     TREE,
     LoggedPolicyTree(max_depth=2, thresholds=5, method="ips", treatment_cost={"2": 0.3}),
@@ -84,12 +81,9 @@ def added(learner: Any, frame: pl.DataFrame, propensity: Any = "p", outcome: str
 
 
 def held(learner: Any, frame: pl.DataFrame, propensity: Any = "p", outcome: str = "reward") -> Any:
-    """Return a copy of a learner that is fitted to rows in memory, with the folds of a pass."""
+    """Return a copy of a learner that is fitted to rows in memory."""
     known = propensity if propensity == "randomised" else frame.select(propensity).to_numpy().squeeze()
-    copy = clone(learner)
-    if learner.method == "dr":
-        copy.set_params(cv=folds_of(np.arange(len(frame)), learner.cv, learner.random_state))
-    return copy.fit(features(frame), frame["action"], **{outcome: frame["y"]}, propensity=known)
+    return clone(learner).fit(features(frame), frame["action"], **{outcome: frame["y"]}, propensity=known)
 
 
 def every_estimate(found: Evaluation) -> list[Any]:
@@ -102,7 +96,6 @@ def every_estimate(found: Evaluation) -> list[Any]:
     ("learner", "propensity", "outcome"),
     [
         *((each, *known) for each in LEARNERS for known in (("p", "reward"), ("randomised", "cost"))),
-        *((ROBUST, *known) for known in (("p", "cost"), ("randomised", "reward"), (CHANCES, "reward"))),
         *((TREE, known, "reward") for known in ("rare", CHANCES)),
     ],
 )
@@ -203,6 +196,7 @@ def test_a_sample_is_of_bounded_size_and_keeps_what_is_new(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"method": "dr"}, "take method 'snips' or 'ips'"),
         ({"min_propensity": 2.0}, "min_propensity must be at least 0 and below 1"),
         ({"treatment_cost": {"2": np.nan}}, "treatment_cost must be finite numbers"),
         ({"treatment_cost": np.zeros((50, 3))}, "treatment_cost by row needs the rows themselves"),
@@ -217,7 +211,7 @@ def test_wrong_options_are_named_before_the_pass(options: dict[str, Any], words:
         yield log(50)
 
     with pytest.raises(InputError, match=words):
-        LoggedPolicyTree(method="ips", **options).fit_batches(frames, action="action", reward="y", propensity="p")
+        LoggedPolicyTree(**{"method": "ips"} | options).fit_batches(frames, action="action", reward="y", propensity="p")
     assert read == [0]
 
 
@@ -235,31 +229,3 @@ def test_missing_values_of_pandas_are_missing(kind: str) -> None:
     assert tree.predict(rows).tolist() == by_rows.predict(rows).tolist()
     lost = frame.assign(action=frame["action"].astype("string").where(frame.index != 7))
     refused(lambda: tree.fit_batches([lost], **asked), "row 8: 'action' is missing")
-
-
-# ------------------------------------------------------------------- models of a sample
-
-
-def test_no_model_predicts_what_it_was_fitted_to() -> None:
-    """The outcome of a row changes the predictions of rows in other folds alone."""
-    rng, numbers = np.random.default_rng(0), 7 * np.arange(300)
-    x, y, done, kept = rng.normal(size=(300, 1)), rng.normal(size=300), np.arange(300) % 2, np.ones(300, dtype=bool)
-    found = []
-    for outcome in (y, np.where(np.arange(300) == 0, 1e3, y)):
-        sample = read_log(x, done, reward=outcome, propensity="randomised")
-        models = fit_row_models(sample, {"x": x[:, 0]}, numbers, kept, cv=5, seed=0, most=300)
-        found.append(models.predict({"x": (x[:, 0], None)}, numbers))
-    fold, changed = folds_of(numbers, 5, 0), (found[0] != found[1]).any(axis=1)
-    assert not changed[fold == fold[0]].any()
-    assert changed[fold != fold[0]].any()
-    assert np.bincount(folds_of(np.arange(10_000), 5, 1)).min() > 1800
-
-
-def test_few_model_rows_change_the_models_alone() -> None:
-    """With models of few rows the values are other estimates of the same; with too few there is one line."""
-    frame = log()
-    many, few = added(ROBUST, frame), added(ROBUST, frame, model_rows=400)
-    assert few.compressed_.n == many.compressed_.n
-    assert few.policy_value_ != many.policy_value_
-    assert few.policy_value_ == pytest.approx(many.policy_value_, abs=0.3)
-    refused(lambda: added(ROBUST, frame, model_rows=3), "in one fold; give more model_rows")

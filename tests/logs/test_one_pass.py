@@ -17,7 +17,6 @@ from milpcb.logs.files import log_files
 from milpcb.logs.findings import Asked, Findings
 from milpcb.logs.learning import (
     added_up,
-    aside_in_pass,
     claims_of,
     counter_of,
     learn_in_one_pass,
@@ -25,9 +24,7 @@ from milpcb.logs.learning import (
     value_of,
 )
 from milpcb.logs.source import Columns
-from milpcb.logs.words import sentences
 from milpcb.offline import IntervalEstimate, evaluate
-from milpcb.offline.hashing import folds_of
 from milpcb.offline.sufficient_statistics import Statistics
 from tests import learned
 
@@ -82,16 +79,16 @@ def summed(folder: Path, **asked: Any) -> tuple[Layout, list[Statistics]]:
     found, questions = log_files(folder), Asked(**asked)
     sample, source = sample_of(found, COLUMNS, lambda *_: None)
     layout: Layout = learner().layout(source.frame, source.log.actions)
-    counter = counter_of(sample, COLUMNS, layout, learner(), questions)
+    counter = counter_of(sample, COLUMNS, layout, learner())
     return layout, added_up(found, counter, (), questions, lambda *_: None)
 
 
-def learnt(folder: Path, by: Any = None, **asked: Any) -> Findings:
+def learnt(folder: Path, **asked: Any) -> Findings:
     """Learn from a folder."""
     found = log_files(folder)
     sample, source = sample_of(found, COLUMNS, lambda *_: None)
     step = lambda _: nullcontext(lambda *_: None)  # noqa: E731
-    return learn_in_one_pass(found, sample, source, by or learner(), Asked(**asked), step)
+    return learn_in_one_pass(found, sample, source, learner(), Asked(**asked), step)
 
 
 def assert_alike(one: IntervalEstimate, other: IntervalEstimate) -> None:
@@ -166,39 +163,6 @@ def test_rows_kept_aside_are_drawn_by_their_place(fixed: Path) -> None:
     assert not np.array_equal(both[0][1].cells, both[1][1].cells)
 
 
-def robust() -> LoggedPolicyTree:
-    """Return a learner by doubly robust scores, not fitted."""
-    return LoggedPolicyTree(method="dr", thresholds=4, cv=3)
-
-
-def test_doubly_robust_scores_of_files_are_those_of_the_rows(fixed: Path) -> None:
-    """Value and standard error over files are those of a fit in memory with the same folds; the page says how."""
-    found = learnt(fixed, by=robust())
-    frame = log_files(fixed).frame()
-    X = frame.select("x", "z", "place")
-    folds: Any = folds_of(np.arange(len(frame)), 3, 0)
-    in_memory: Any = robust().set_params(cv=folds)
-    in_memory.fit(X, frame["done"], reward=frame["y"], propensity=frame["p"].to_numpy())
-    seen = evaluate(in_memory.scores_, in_memory.policy_, contexts=X).value
-    assert str(found.estimator.policy_) == str(in_memory.policy_)
-    assert found.learnt.value(found.estimator.played_) == pytest.approx((seen.estimate, seen.standard_error), rel=1e-9)
-    assert "at most 100\u202f000 rows of the sample in 3 folds" in " ".join(sentences(found))
-
-
-def test_models_are_not_fitted_to_rows_kept_aside(logs: Path) -> None:
-    """Absurd outcomes of the rows kept aside change what is learnt from the others by nothing."""
-    asked = {"holdout": 0.3}
-    before, start = learnt(logs, robust(), **asked), 0
-    for path in log_files(logs).paths:
-        frame = pl.read_parquet(path)
-        aside = pl.Series(aside_in_pass(start + np.arange(len(frame)), Asked(**asked)))
-        frame.with_columns(y=pl.when(aside).then(1000.0).otherwise(pl.col("y"))).write_parquet(path)
-        start += len(frame)
-    after = learnt(logs, robust(), **asked)
-    assert np.array_equal(before.learnt.scores, after.learnt.scores)
-    assert not np.array_equal(before.aside.scores, after.aside.scores)
-
-
 @pytest.mark.usefixtures("sketches")
 @pytest.mark.parametrize("log", ["part[0-6].parquet", "."])
 def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log: str) -> None:
@@ -220,7 +184,7 @@ def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log:
         (["--at-most", "call=0.2"], "--at-most needs the rows themselves"),
         (["--draws", "10"], "--draws needs the rows themselves"),
         (["--treatment-cost", "call=z"], "treatment_cost by row needs the rows themselves"),
-        (["--method", "dm"], "method"),
+        (["--method", "dr"], "method 'dr'"),
         (["--thresholds", "all"], "every cut"),
         (["--holdout", "2"], "holdout"),
     ],
