@@ -1,8 +1,8 @@
 """The two models behind scores, of outcomes and of propensities, cross-fitted: none predicts a row it was fitted to."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy as np
 from milpcb.core.extras import needs
 from milpcb.data.columns import as_numbers
 from milpcb.errors import InputError, clipped
-from milpcb.offline.log import Log, take_rows
+from milpcb.offline.log import Log
 from milpcb.rng import child
-from milpcb.types import Bools, Floats, Ints
+from milpcb.types import Floats, Ints
 
 OUTCOME, PROPENSITY = "model_outcome", "model_propensity"
 NEEDS = {OUTCOME: "a regression of outcomes", PROPENSITY: "a model of propensities"}
@@ -44,85 +44,33 @@ def stratified_folds(log: Log, cv: int, seed: int) -> Ints:
     return rows
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """Copies of one model: of outcomes, each fitted to the rows of an action, or one classifier of all actions."""
-
-    role: str
-    copies: tuple[Any, ...]
-    known: tuple[Bools | None, ...]  # columns with numbers in the rows of a fit; None for models of one's own
-
-    def predict(self, features: Any) -> Floats:
-        """Return the predictions (n, K) of rows: outcomes, or propensities; raises InputError."""
-        pairs = zip(self.copies, self.known, strict=True)
-        return np.column_stack([self._by(copy, _read(features, known)) for copy, known in pairs])
-
-    def _by(self, copy: Any, features: Any) -> Any:
-        from sklearn.base import is_classifier
-
-        with _named(self.role, copy):
-            if self.role == PROPENSITY:
-                return np.asarray(copy.predict_proba(features), dtype=float)
-            return copy.predict_proba(features) @ copy.classes_ if is_classifier(copy) else copy.predict(features)
-
-
-def fit(role: str, log: Log, model: Any, seed: int, rows: Ints) -> Fit:
-    """Return copies of ``model``, None for the default of its role, fitted to ``rows`` of a log; raises InputError."""
-    with needs("learn", NEEDS[role]):
-        from sklearn.base import clone
-    template = _default(role, log, seed) if model is None else model
-    by_action = [rows[log.action[rows] == k] for k in range(len(log.actions))]
-    parts, target = (by_action, log.outcome) if role == OUTCOME else ([rows], log.action)
-    copies, left = list[Any](), list[Bools | None]()
-    for own in parts:
-        features = take_rows(log.features, own)
-        left.append(~np.isnan(features).all(axis=0) if model is None else None)
-        with _named(role, template):
-            copies.append(clone(template).fit(_read(features, left[-1]), target[own]))
-    return Fit(role, tuple(copies), tuple(left))
-
-
-def _read(features: Any, known: Bools | None) -> Any:
-    """Return features with 0 in columns that were missing in all rows of a fit, on which boosting fails."""
-    return features if known is None else np.where(known, features, 0.0)
-
-
-def fits_by_fold(
-    role: str, log: Log, model: Any, seed: int, fold: Ints, cv: int | None = None, progress: Progress | None = None
-) -> dict[int, Fit]:
-    """Return for each fold, of 0..cv - 1 or of those that have rows, the models that were fitted to all others.
-
-    The models use one thread, so that the same log gives the same bytes; ``progress`` is called after each fold.
-    """
-    from threadpoolctl import threadpool_limits  # scikit-learn brings it
-
-    numbers, found = list(range(cv)) if cv else np.unique(fold).tolist(), {}
-    with threadpool_limits(1):
-        for number in numbers:
-            found[number] = fit(role, log, model, seed, np.flatnonzero(fold != number))
-            if progress is not None:
-                progress(len(found), len(numbers))
-    return found
-
-
-def predicted(fits: Mapping[int, Fit], features: Any, fold: Ints) -> Floats:
-    """Return the predictions (n, K) of rows, each by the models of its ``fold`` (n,), which have not seen it."""
-    from threadpoolctl import threadpool_limits  # scikit-learn brings it
-
-    every = [(np.flatnonzero(fold == number), each) for number, each in fits.items()]
-    with threadpool_limits(1):
-        tables = [(rows, each.predict(take_rows(features, rows))) for rows, each in every if len(rows)]
-    found = np.empty((len(fold), tables[0][1].shape[1]))
-    for rows, table in tables:
-        found[rows] = table
-    return found
-
-
 def cross_fitted(role: str, log: Log, model: Any, seed: int, fold: Ints, progress: Progress | None = None) -> Floats:
-    """Return the predictions (n, K) of each row of a log, by models that were fitted to the other folds."""
-    read = log if model is not None else _numbered(role, log)
-    fits = fits_by_fold(role, read, model, seed, fold, progress=progress)
-    return predicted(fits, read.features, fold)
+    """Return the predictions (n, K) of each row of a log, by models that were fitted to the other folds.
+
+    ``model`` is None for the default of its role; a model of outcomes is fitted to the rows of each action. The models
+    use one thread, so that the same log gives the same bytes; ``progress`` is called after each model.
+    """
+    with needs("learn", NEEDS[role]):
+        from sklearn.base import is_classifier
+        from sklearn.model_selection import cross_val_predict
+        from threadpoolctl import threadpool_limits  # scikit-learn brings it
+    read, template, found = log, model, list[Floats]()
+    if model is None:
+        read = _numbered(role, log)
+        template = _default(role, read, seed)
+    target: Any = log.outcome if role == OUTCOME else log.action
+    by_action = [log.action == k for k in range(len(log.actions))]
+    parts = by_action if role == OUTCOME else [np.ones(len(log), dtype=bool)]
+    for part in parts:
+        folds = [(np.flatnonzero(part & (fold != own)), np.flatnonzero(fold == own)) for own in np.unique(fold)]
+        with _named(role, template), threadpool_limits(1):
+            chances = role == PROPENSITY or is_classifier(template)
+            method = "predict_proba" if chances else "predict"
+            predicted = cross_val_predict(template, read.features, target, cv=folds, method=method)
+        found.append(predicted @ np.unique(target) if role == OUTCOME and chances else predicted)
+        if progress is not None:
+            progress(len(found), len(parts))
+    return np.column_stack(found)
 
 
 def _numbered(role: str, log: Log) -> Log:
@@ -145,14 +93,21 @@ def _by_means(role: str, log: Log) -> bool:
 
 
 def _default(role: str, log: Log, seed: int) -> Any:
+    from sklearn.compose import make_column_transformer
     from sklearn.dummy import DummyRegressor
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.pipeline import make_pipeline
 
     if _by_means(role, log):
         return DummyRegressor()
     boosted = HistGradientBoostingRegressor if role == OUTCOME else HistGradientBoostingClassifier
     drawn = child(seed, "offline", role.removeprefix("model_")).integers(2**31)
-    return boosted(random_state=int(drawn), **BOOSTING)
+    return make_pipeline(make_column_transformer(("passthrough", _known)), boosted(random_state=int(drawn), **BOOSTING))
+
+
+def _known(features: Floats) -> list[int]:
+    """Return the columns that are not missing in all rows of a fit, on which boosting fails."""
+    return np.flatnonzero(~np.isnan(features).all(axis=0)).tolist()
 
 
 BOOSTING = {"max_iter": 50, "learning_rate": 0.1, "max_leaf_nodes": 8}  # scikit-learn's own defaults fit the noise

@@ -133,7 +133,7 @@ def scores(
     *,
     model_outcome: Any = None,
     model_propensity: Any = None,
-    cv: int | Ints = 5,
+    cv: int = 5,
     seed: int = 0,
     min_propensity: float = 0.01,
     treatment_cost: Mapping[Any, float] | Any = None,
@@ -150,7 +150,7 @@ def scores(
     model_outcome : scikit-learn regressor, or a classifier where outcomes are 0 and 1, fitted once per action and fold;
         None: histogram gradient boosting, or the mean of each action where the log is a small randomised trial
     model_propensity : scikit-learn classifier, where the log has no propensities; None: histogram gradient boosting
-    cv, seed : number of folds, >= 2, or the number of the fold of each row (n,); and seed of folds and default models
+    cv, seed : number of folds, >= 2; and seed of folds and default models
     min_propensity : smaller propensities are raised to it, and counted, but not in a randomised trial
     treatment_cost : what an action costs beside its outcome, in the unit of the outcome: (K,), (n, K), or a mapping
         from names of actions to numbers or columns (n,), 0 for those not named
@@ -158,14 +158,14 @@ def scores(
         the means of "snips", but not in folds and models
     overlap : "required": no policy may play an action where the log has no rows of it; "ignore": its score there is
         what the method makes of rows elsewhere
-    progress : called as ``progress(done, total)`` after every fold of the regression
+    progress : called as ``progress(done, total)`` after the regression of each action
 
     """
     check_log(log)
     choice("method", method, METHODS)
     ignored = choice("overlap", overlap, overlaps.KINDS) == "ignore"
     least = real("min_propensity", min_propensity, "at least 0 and below 1", lambda value: 0 <= value < 1)
-    fold = _folds(log, cv, seed)
+    fold = stratified_folds(log, whole("cv", cv, 2), seed)
     charge = _charge(treatment_cost, log)
     weight = _row_weights(sample_weight, log)
     propensity = _propensities(log, weight, model_propensity, fold, seed)
@@ -196,18 +196,6 @@ def scores(
     known = propensity if ignored else np.where(there, propensity, np.nan)
     trust = diagnose(log, weight, known, inverse, table, there, **facts)
     return Scores(table, log, method, weight, fold, regression, charge, trust, None if ignored else cells, overlap)
-
-
-def _folds(log: Log, cv: int | Ints, seed: int) -> Ints:
-    if not isinstance(cv, np.ndarray):
-        return stratified_folds(log, whole("cv", cv, 2), seed)
-    each = cv.shape == (len(log),) and cv.dtype.kind in "iu"
-    if not each or any(len(np.unique(cv[log.action == k])) < 2 for k in range(len(log.actions))):
-        raise InputError(
-            f"cv must be a number of folds, or the number of the fold of each of the {len(log)} rows, with every "
-            f"action in two folds or more; got an array of {cv.dtype} of shape {cv.shape}"
-        )
-    return cv
 
 
 def _propensities(log: Log, weight: Floats, model: Any, fold: Ints, seed: int) -> Floats:

@@ -1,5 +1,7 @@
 """Tables of actions that meet are matched by name, in one place: the order in which each has them changes nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,9 +28,9 @@ def two():
     rng = np.random.default_rng(0)
     age, treated = rng.integers(18, 80, 200), rng.integers(0, 2, 200)
     healed, done = rng.random(200) < 0.4 + 0.2 * treated, np.array(["wait", "treat"])[treated]
-    X = age[:, None].astype(float)
+    X, fold = age[:, None].astype(float), np.arange(200) % 2
     return X, *(
-        scores(read_log(X, done, reward=healed, propensity=[0.5, 0.5], actions=order), "snips", cv=np.arange(200) % 2)
+        replace(scores(read_log(X, done, reward=healed, propensity=[0.5, 0.5], actions=order), "snips"), fold=fold)
         for order in (["treat", "wait"], ["wait", "treat"])
     )
 

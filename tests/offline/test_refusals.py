@@ -90,8 +90,6 @@ OF_TABLES: list[Case] = [
         (lambda options=options: scores(log(), **{"method": "ips"} | options), line)
         for options, line in (
             ({"cv": N + 1}, f"the log has {N} rows for {N + 1} folds"),
-            ({"cv": TWO[1:]}, f"the fold of each of the {N} rows"),
-            ({"cv": TWO}, "with every action in two folds"),
             *(({"sample_weight": each}, f"sample_weight must be {N} numbers") for each in (-COST, COST[:5])),
             ({"sample_weight": TWO}, "all rows with action '0' have a sample_weight of 0"),
             ({"treatment_cost": {"two": 3.0}}, "unknown action in treatment_cost 'two'"),
