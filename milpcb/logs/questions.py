@@ -23,7 +23,7 @@ from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, labelle
 from milpcb.offline import IntervalEstimate, Scores, State, best_reference
 from milpcb.offline.band import Progress
 from milpcb.offline.cross_fitting import held_out
-from milpcb.offline.restrictions import GainBand, Option, Price, Question, Restriction, Without, pareto, prices
+from milpcb.offline.restrictions import GainBand, Price, Question, pareto, prices
 from milpcb.rng import child
 
 
@@ -44,14 +44,14 @@ def of_numbers(printed: Any) -> Any:
     return replace(printed, names=type(printed.names)()) if hasattr(printed, "names") else printed
 
 
-def restriction_of(text: str, question: Question, printed: Any) -> Restriction:
-    """Return the restriction that a string describes, of the class of a printed policy; raises InputError."""
+def restricted(text: str, question: Question, printed: Any) -> Question:
+    """Return the question under the restriction that a string describes, by a printed policy; raises InputError."""
     if found := re.fullmatch(r"without (.+)", text.strip()):
         columns = printed.names.columns
         places = tuple(place for place, column in enumerate(columns) if column.name == found[1])
         if not places:
             raise UnknownNameError("column of --what-if", found[1], dict.fromkeys(each.name for each in columns))
-        return Without(places, text.strip())
+        return question.without(*places)
     name, _, number = text.strip().partition(" ")
     option = next((option for option in (name, f"max_{name}") if hasattr(question.policies, option)), "")
     if not option or not number.isdecimal():
@@ -59,27 +59,26 @@ def restriction_of(text: str, question: Question, printed: Any) -> Restriction:
             f"cannot read --what-if '{text}': write without COLUMN, or an option of the class and an integer, as in "
             "depth 1; for other restrictions learn twice, with and without --never, --parity or --monotone"
         )
-    return Option({option: int(number)}, text.strip())
+    return question.with_options(**{option: int(number)})
 
 
-def usual_restrictions(question: Question, printed: Any) -> list[Restriction]:
+def usual_restrictions(question: Question, printed: Any) -> list[str]:
     """Return the restrictions to be without each column that a rule reads, and to have one depth or leaf less."""
     texts, policies = [f"without {name}" for name in columns_read(printed)], question.policies
     if hasattr(policies, "depth") and hasattr(policies, "max_leaves"):
         leaves = len(printed.leaf_actions)
         texts += [f"depth {policies.depth - 1}"] if policies.depth > 1 else []
         texts += [f"leaves {leaves - 1}"] if leaves > 2 else []
-    return [restriction_of(text, question, printed) for text in texts]
+    return texts
 
 
 def what_if(found: Findings, question: Question, band: GainBand | None, progress: Progress) -> tuple[Price, ...]:
     """Return the price per row of each restriction asked for; by a band with intervals, and also of the usual ones."""
     learnt: Any = found.learnt
     printed, costs = found.estimator.policy_, learnt.scores.costs / learnt.scores.weight.sum()
-    asked = [restriction_of(text, question, printed) for text in found.questions.restrictions]
-    names = {restriction.name for restriction in asked}
-    if band is not None:
-        asked += [each for each in usual_restrictions(question, printed) if each.name not in names]
+    texts = [text.strip() for text in found.questions.restrictions]
+    texts += [] if band is None else usual_restrictions(question, printed)
+    asked = {text: restricted(text, question, printed) for text in texts}
     return tuple(prices(question, costs, asked, band=band, progress=progress)) if asked else ()
 
 
@@ -160,7 +159,7 @@ def budget_values(
         other.constraints = [*free, share_at_most(action, share)]
         with suppress(InfeasibleError):  # by the other limits
             problem = other.problem(frame, scores.weight)
-            played = held_out(problem.oracle, problem.contexts, scores.costs, scores.fold)
+            played = held_out(problem, scores.costs, scores.fold)
             value = scores.mean(scores.table[np.arange(len(played)), played], each)
             used = float(np.average(played == scores.actions.index(action), weights=scores.weight))
             found.append(BudgetValue(share, used, value, best_reference(scores, problem.constraints).value))

@@ -25,12 +25,10 @@ from scipy.stats import norm
 from milpcb.data.columns import as_numbers
 from milpcb.errors import InputError
 from milpcb.offline.band import Claim, Progress
-from milpcb.offline.log import as_table, take_rows
 from milpcb.offline.nuisances import stratified_folds
-from milpcb.offline.question import Question, best_of
+from milpcb.offline.question import Question
 from milpcb.offline.reference import Reference, against
 from milpcb.offline.scores import Scores
-from milpcb.oracles.base import Oracle
 from milpcb.types import Floats, Ints
 
 SURELY = 0.5  # from this p-value on nothing is simulated
@@ -39,16 +37,16 @@ SPLITS = 5
 NEAR = 6.0
 
 
-def held_out(oracle: Oracle, contexts: object, costs: Floats, fold: Ints) -> Ints:
+def held_out(question: Question, costs: Floats, fold: Ints) -> Ints:
     """Return what is played in each row (n,) by the best policy of the other folds; ``costs`` are (n, K).
 
     The rows of the fold cost nothing, so that one oracle answers.
     """
-    played, table = np.empty(len(fold), dtype=np.int64), as_table(contexts)
+    played = np.empty(len(fold), dtype=np.int64)
     for each in np.unique(fold):
         own = fold == each
-        found = best_of(oracle, np.where(own[:, None], 0.0, costs)).policy
-        played[own] = found.predict(take_rows(table, np.flatnonzero(own)))
+        found = question.best(np.where(own[:, None], 0.0, costs)).policy
+        played[own] = found.predict(question.oracle.contexts[own])
     return played
 
 
@@ -94,17 +92,17 @@ class Learning:
     def _signed(self, lottery: Floats, t: float, fold: Ints, rng: Generator) -> Iterator[bool]:
         """Yield whether learning with random signs gains ``t`` standard errors over a lottery."""
         gains, weight, members = self.scores.gains, self.scores.weight, self.scores.log.members
-        base, rows, oracle = self.reference.ways.mixed(lottery, gains), np.arange(len(fold)), self.question.oracle
+        base, rows = self.reference.ways.mixed(lottery, gains), np.arange(len(fold))
         own = (weight / weight.sum())[:, None] * (gains - base[:, None])
         while True:
             signed = (rng.integers(0, 2, size=int(members.max()) + 1) * 2.0 - 1.0)[members][:, None] * own
-            found = signed[rows, held_out(oracle, oracle.contexts, -signed, fold)]
+            found = signed[rows, held_out(self.question, -signed, fold)]
             sums = np.bincount(members, found)
             yield bool(sums.sum() >= t * np.sqrt(np.square(sums).sum()))
 
     def _of_split(self, fold: Ints) -> Claim:
         scores = self.scores
-        played = held_out(self.question.oracle, self.question.contexts, scores.costs, fold)
+        played = held_out(self.question, scores.costs, fold)
         own = scores.gains[np.arange(len(played)), played]
         claims = [self._over(own, lottery) for lottery in against(self.reference)]
         gain, lower, upper = (min(getattr(claim, end) for claim in claims) for end in ("gain", "lower", "upper"))

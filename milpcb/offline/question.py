@@ -1,6 +1,8 @@
 """A question about a policy class on given rows, under side constraints: which policy is the best by some costs."""
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -8,12 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb.constraints import Constraint, LabelConstraint, bind_for
-from milpcb.core.checks import choice, context_array, instance
+from milpcb.constraints.binding import EVERY_KIND, listed
+from milpcb.core.checks import choice, context_array, index, instance
 from milpcb.data.actions import own_names
-from milpcb.errors import InfeasibleError, InputError, OracleInexact, shown
+from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
+from milpcb.oracles.near_best import without_columns
 from milpcb.protocols import FoundPolicy, Opened, PolicyClass, open_class
 from milpcb.types import Floats
 
@@ -25,12 +29,6 @@ class Best(NamedTuple):
 
     value: float
     policy: FoundPolicy
-
-
-class Restricted(NamedTuple):
-    """The search for the ``best`` of some policies by costs (n, K); where there are none, InfeasibleError."""
-
-    best: Callable[[Floats], Best]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +58,9 @@ class Question:
         return open_oracle(opened, self.rows, kind=kind, constraints=list(self.constraints))
 
     def close(self) -> None:
-        """Let go of the oracle; it is opened again when it is asked again."""
+        """Let go of the oracle and of the numbers, gigabytes of a million rows, until they are asked for again."""
         self.__dict__.pop("oracle", None)
+        self.__dict__.pop("rows", None)
 
     @cached_property
     def rows(self) -> Floats:
@@ -71,39 +70,34 @@ class Question:
 
     def best(self, costs: Floats) -> Best:
         """Return the proved least total cost and a policy; raises InfeasibleError, OracleInexact."""
-        return best_of(self.oracle, costs)
+        answer = self.oracle.minimise(costs)
+        if answer.policy is None:
+            raise OracleInexact("the oracle found no policy in time; give it more time")
+        return Best(answer.value, answer.policy)
 
+    def without(self, *columns: int) -> Question:
+        """Return the question about policies that do not read these columns; the cut points of the others stay."""
+        for column in columns:
+            index("a column", column, self.rows.shape[1])
+        policies = self.policies
+        if not isinstance(getattr(policies, "thresholds", ()), tuple):
+            opened: Any = open_class(policies, self.contexts)
+            policies = opened.fixed() if "fixed" in opened.capabilities else policies
+        policies, contexts = without_columns(policies, self.rows, columns)
+        same = contexts is self.rows  # a million rows are not read again
+        return replace(self, policies=policies, contexts=self.contexts if same else contexts)
 
-def best_of(oracle: Oracle, costs: Floats) -> Best:
-    """Return the least total cost and a policy; raises OracleInexact where the oracle found none."""
-    answer = oracle.minimise(costs)
-    if answer.policy is None:
-        raise OracleInexact("the oracle found no policy in time; give it more time")
-    return Best(answer.value, answer.policy)
+    def with_options(self, **options: Any) -> Question:
+        """Return the question about the class with other options, such as ``depth`` or ``max_leaves``."""
+        known = is_dataclass(self.policies)
+        if missing := [name for name in options if not (known and hasattr(self.policies, name))]:
+            raise InputError(f"{type(self.policies).__name__} has no option '{missing[0]}'")
+        return replace(self, policies=replace(self.policies, **options))
 
-
-def best_or_none(search: Question | Restricted, costs: Floats) -> Best | None:
-    """Return the best of some policies; None where there are none."""
-    try:
-        return search.best(costs)
-    except InfeasibleError:
-        return None
-
-
-def with_options(policies: Any, **options: Any) -> Any:
-    """Return a class with other options; raises InputError on those that it has not."""
-    if missing := [name for name in options if not (is_dataclass(policies) and hasattr(policies, name))]:
-        raise InputError(f"{type(policies).__name__} has no option '{missing[0]}'")
-    return replace(policies, **options)
-
-
-def explicit(question: Question) -> Question:
-    """Return the question with explicit cut points, so that they are the same on any rows."""
-    policies: Any = question.policies
-    if isinstance(getattr(policies, "thresholds", ()), tuple):
-        return question
-    opened: Any = open_class(policies, question.contexts)
-    return replace(question, policies=opened.fixed()) if "fixed" in opened.capabilities else question
+    def under(self, constraints: Constraint | Sequence[Constraint]) -> Question:
+        """Return the question about policies that keep further side constraints."""
+        further: Any = listed(constraints, EVERY_KIND)  # they are bound to the rows
+        return replace(self, constraints=(*self.constraints, *further))
 
 
 def check_question(question: Any) -> None:

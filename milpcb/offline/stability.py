@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress, affordable
 from milpcb.offline.cross_fitting import held_out
 from milpcb.offline.intervals import IntervalEstimate, drawn_again
-from milpcb.offline.question import Question, asked_about, with_options
+from milpcb.offline.question import Question, asked_about
 from milpcb.offline.scores import Scores
 from milpcb.protocols import FoundPolicy, Policy, PolicyClass
 from milpcb.rng import child
@@ -115,8 +115,8 @@ def _tests(policy: Policy) -> list[str]:
 
 def _by_depth(question: Question, scores: Scores, deepest: int) -> Iterator[DepthValue]:
     for depth in range(1, deepest + 1):
-        shallow = replace(question, policies=with_options(question.policies, depth=depth))
+        shallow = question.with_options(depth=depth)
         with suppress(InfeasibleError):  # so shallow a tree cannot keep the constraints
             policy = shallow.best(scores.costs).policy
-            played = held_out(shallow.oracle, question.contexts, scores.costs, scores.fold)
+            played = held_out(shallow, scores.costs, scores.fold)
             yield DepthValue(depth, policy, scores.mean(scores.table[np.arange(len(played)), played]))

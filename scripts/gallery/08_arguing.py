@@ -2,8 +2,8 @@
 Rules that do as well, and what forbidding costs
 ================================================
 
-The best rule is one of many that the data hardly distinguish. What does it cost to do without a feature, to ask
-another question first, to have one leaf less? Each is one exact question.
+The best rule is one of many that the data hardly distinguish. What does it cost to do without a feature, or to have
+one leaf less? Each is one exact question.
 """
 
 # %%
@@ -13,7 +13,7 @@ import numpy as np
 
 import milpcb
 from milpcb.constraints import never, parity
-from milpcb.offline.restrictions import First, Option, Question, Under, Without, prices
+from milpcb.offline.restrictions import Question, prices
 from milpcb.policies import DecisionTrees
 
 rng = np.random.default_rng(0)
@@ -36,15 +36,14 @@ best.policy
 # next to nothing may be imposed; the others show what the rule lives on.
 
 last_year = np.where(age <= 45, 0, 1)
-restrictions = [
-    Without((0,), "without age"),
-    Without((1,), "without membership"),
-    Without((2,), "without visits"),
-    First((0,), "ask for the age first"),
-    First((1,), "first ask whether a member"),
-    Option({"max_leaves": 2}, "two leaves only"),
-    Under([never(k, rows=(member == 1) & (last_year != k)) for k in (0, 1)], "members as last year"),
-    Under(parity(1, member, 0.02), "alike rates for members and others"),
-]
-for price in prices(Question(trees, people), costs, restrictions):
+question = Question(trees, people)
+restrictions = {
+    "without age": question.without(0),
+    "without membership": question.without(1),
+    "without visits": question.without(2),
+    "two leaves only": question.with_options(max_leaves=2),
+    "members as last year": question.under([never(k, rows=(member == 1) & (last_year != k)) for k in (0, 1)]),
+    "alike rates for members and others": question.under(parity(1, member, 0.02)),
+}
+for price in prices(question, costs, restrictions):
     print(f"{price.name:40s} {price.price / n:.4f}")

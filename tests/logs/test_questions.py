@@ -13,7 +13,7 @@ from milpcb.logs import questions as near
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
 from milpcb.logs.limits import Limit, limit_of
-from milpcb.logs.questions import SHARES, budget_values, columns_read, restriction_of, usual_restrictions, what_if
+from milpcb.logs.questions import SHARES, budget_values, columns_read, restricted, usual_restrictions, what_if
 from milpcb.logs.rule import drawn_parts
 from milpcb.logs.source import Columns, make_source, numbered
 from milpcb.offline import best_reference
@@ -82,7 +82,7 @@ def test_prices_are_those_of_estimators_with_other_parameters(text, changes, fit
     """The loss of another fit, in the unit of the outcome."""
     tree, question = fitted
     costs = tree.scores_.costs / tree.scores_.weight.sum()
-    price = restriction_of(text, question, tree.policy_).of(question).best(costs).value - question.best(costs).value
+    price = restricted(text, question, tree.policy_).best(costs).value - question.best(costs).value
     assert price == pytest.approx(tree.policy_value_ - fit(**changes).policy_value_, abs=1e-9)
 
 
@@ -97,16 +97,16 @@ def test_prices_are_those_of_estimators_with_other_parameters(text, changes, fit
 )
 def test_restrictions_that_cannot_be_read_are_named(text, message, fitted):
     """Columns and options that nothing has; other restrictions are asked for by learning twice."""
-    refused(lambda: restriction_of(text, fitted[1], fitted[0].policy_), message)
+    refused(lambda: restricted(text, fitted[1], fitted[0].policy_), message)
 
 
 def test_usual_restrictions_are_about_what_the_rule_reads(fitted):
     """Its features, one depth and one leaf less; a column whose name is within other words is not read."""
-    names = [restriction.name for restriction in usual_restrictions(fitted[1], fitted[0].policy_)]
+    names = usual_restrictions(fitted[1], fitted[0].policy_)
     assert {"without age", "depth 1"} <= set(names)
     right = ((pl.col("age") <= 45) == (pl.col("region") == "north")) == (pl.col("message") == "call")
     four = fit(FRAME.with_columns(bought=right.cast(int)))
-    assert "leaves 3" in [each.name for each in usual_restrictions(four.problem(ROWS), four.policy_)]
+    assert "leaves 3" in usual_restrictions(four.problem(ROWS), four.policy_)
     rows = FRAME.select(wage="age", age=pl.lit(1.0) * (pl.int_range(pl.len()) % 7), play=pl.int_range(pl.len()) % 5)
     assert columns_read(fit(rows=rows, max_depth=1).policy_) == ["wage"]
 

@@ -18,7 +18,7 @@ from milpcb.offline import (
     scores,
     stability,
 )
-from milpcb.offline.restrictions import Question, Under, gain_band, pareto, prices
+from milpcb.offline.restrictions import Question, gain_band, pareto, prices
 from policies import DecisionTrees
 
 
@@ -57,7 +57,7 @@ def test_prices_fronts_and_oracles_read_frames_by_name(two):
     assert question.oracle.value(swapped) == question.oracle.value(frame) == question.oracle.value(frame.to_numpy())
     near = [question.oracle.near_best(table, 1.0).actions.tolist() for table in (swapped, frame)]
     assert near[0] == near[1]
-    restrictions = [Under(share_at_most("treat", 0.0))]
+    restrictions = {"no treatment": question.under(share_at_most("treat", 0.0))}
     assert prices(question, swapped, restrictions)[0].price == prices(question, frame, restrictions)[0].price > 0
     assert [point.a for point in pareto(question, swapped, -frame)] == [
         point.a for point in pareto(question, frame, -swapped)

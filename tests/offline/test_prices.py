@@ -1,4 +1,4 @@
-"""Prices of restrictions and fronts: side constraints, infinite prices, first questions, arguments that come once."""
+"""Prices of restrictions and fronts: side constraints, infinite prices, arguments that come once."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,7 @@ from milpcb.constraints import never, parity, share_at_most
 from milpcb.errors import InputError
 from milpcb.offline import LowerEnds, best_reference, read_log, scores
 from milpcb.offline.restrictions import (
-    First,
     Question,
-    Under,
-    Without,
     gain_band,
     pareto,
 )
@@ -19,7 +16,6 @@ from milpcb.oracles import open_oracle
 from milpcb.oracles.milp import MilpOracle
 from milpcb.oracles.search import SearchOracle
 from policies import DecisionTrees, Halfspaces, LinearRules, MonotoneRules, ThresholdRules
-from tests.offline.cases import labelings
 
 
 @pytest.fixture
@@ -34,7 +30,7 @@ def test_side_constraints_stay(rows):
     X, costs = rows
     rule = share_at_most(1, 0.3)
     question = Question(DecisionTrees(2, depth=2), X, (rule,))
-    (price,) = priced(question, costs, [Under((never(1, rows=[0, 1]),), "never there")])
+    (price,) = priced(question, costs, {"never there": question.under((never(1, rows=[0, 1]),))})
     played = price.best.policy.predict(X)
     assert played.sum() <= 3
     assert not played[:2].any()
@@ -47,17 +43,21 @@ def test_a_restriction_that_nothing_keeps_has_an_infinite_price(rows):
     X, costs = rows
     X[1] = X[0]
     labels = np.array([0, 1] + [0] * 8)
-    kept = Under([never(k, rows=(labels != k) & (np.arange(10) < 2)) for k in (0, 1)])
-    (price,) = priced(Question(DecisionTrees(2), X), costs, [kept])
+    question = Question(DecisionTrees(2), X)
+    kept = question.under([never(k, rows=(labels != k) & (np.arange(10) < 2)) for k in (0, 1)])
+    (price,) = priced(question, costs, {"these": kept})
     assert (price.price, price.best) == (np.inf, None)
 
 
 def test_a_search_that_cannot_hold_a_wish_is_a_question_for_a_solver(rows):
     """Scoring systems ask one where their search knows no such constraint; the price is the same by kind milp."""
     X, costs = rows
-    restrictions = [Under(never(1, rows=[0, 3]), "never there"), Under(parity(1, X[:, 0] > 0, 0.5), "parity")]
     for policies in (LinearRules(2, max_weight=1), ThresholdRules(2)):
-        found = [priced(Question(policies, X, kind=kind), costs, restrictions) for kind in ("search", "milp")]
+        found = []
+        for kind in ("search", "milp"):
+            free = Question(policies, X, kind=kind)
+            rules = {"never": never(1, rows=[0, 3]), "parity": parity(1, X[:, 0] > 0, 0.5)}
+            found.append(priced(free, costs, {name: free.under(rule) for name, rule in rules.items()}))
         assert [price.price for price in found[0]] == pytest.approx([price.price for price in found[1]])
 
 
@@ -67,8 +67,9 @@ def test_intervals_hold_the_price():
     X, action = draw.integers(0, 2, (200, 3)).astype(float), draw.integers(0, 2, 200)
     log = read_log(X, action, reward=action * (X[:, 0] - 0.5) + draw.normal(size=200), propensity=[0.5, 0.5])
     found = scores(log, "ips")
-    restrictions = [Without((0,)), Under([never(k, rows=np.arange(200) % 2 != k) for k in (0, 1)])]
     question = Question(DecisionTrees(2, depth=1), X)
+    rules = [never(k, rows=np.arange(200) % 2 != k) for k in (0, 1)]
+    restrictions = {"without x0": question.without(0), "in turn": question.under(rules)}
     band = gain_band(question, found, best_reference(found), draws=40)
     some, none = priced(question, found.costs / 200, restrictions, band=band)
     assert 0 <= some.lower <= some.price <= some.upper
@@ -86,25 +87,6 @@ def test_a_front_of_one_point_and_of_too_many(rows):
         pareto(question, costs, costs[:, ::-1], most=1)
 
 
-# ------------------------------------------------------------------- another first question
-
-
-def test_another_first_question_has_the_price_of_a_list():
-    """The least total cost of all trees with such a first question, and the tree that has it."""
-    draw, cuts = np.random.default_rng(0), [[0.5, 1.5], [0.5, 1.5]]
-    X = draw.integers(0, 3, (16, 2)).astype(float)
-    costs = draw.integers(0, 9, (16, 2)).astype(float)
-    question = Question(DecisionTrees(2, depth=2, thresholds=cuts), X)
-    below = labelings(DecisionTrees(2, depth=1, thresholds=cuts), X)
-    for column in (0, 1):
-        sides = [X[:, column] <= cut for cut in cuts[column]]
-        totals = [sum(costs[np.arange(16), below][:, side].sum(axis=1).min() for side in (s, ~s)) for s in sides]
-        (price,) = priced(question, costs, [First((column,))])
-        assert price.price == min(totals) - question.best(costs).value
-        assert costs[np.arange(16), price.best.policy.predict(X)].sum() == price.best.value
-        assert str(price.best.policy).startswith(f"if x{column} <= ")
-
-
 # ------------------------------------------------------------------- arguments that may be walked through once
 
 N = 12
@@ -113,25 +95,24 @@ TREES = DecisionTrees(3, depth=2, thresholds=[[0.5, 1.5, 2.5], [0.5, 1.5]])
 
 
 def test_generators_are_read_once_and_whole():
-    """Restrictions, columns, constraints, labels, shares of a budget; a restriction may be used twice."""
+    """Constraints, and labels; a restriction may be used twice."""
     costs = np.random.default_rng(0).integers(0, 9, (N, 3)).astype(float)
-    free, restrictions = Question(TREES, GRID), [Without((0,)), Without((1,))]
-    found = priced(free, costs, iter(restrictions))
-    assert [price.price for price in found] == [price.price for price in priced(free, costs, restrictions)]
+    free = Question(TREES, GRID)
+    restrictions = {f"without {column}": free.without(column) for column in (0, 1)}
     costs[:, 0] = -1.0
     rules = [share_at_most(0, 0.2)]
     least = open_oracle(TREES, GRID, constraints=rules).value(costs)
     alone = open_oracle(TREES, GRID * [0, 1], constraints=rules).value(costs)
     for make in (iter, tuple):
-        under, columns, question = Under(make(rules)), Without(make([0])), Question(TREES, GRID, make(rules))
+        under, question = free.under(make(rules)), Question(TREES, GRID, make(rules))
         for _ in range(2):
-            assert priced(free, costs, [under])[0].price == least - open_oracle(TREES, GRID).value(costs)
-            assert priced(question, costs, [columns])[0].price == pytest.approx(alone - least)
+            assert priced(free, costs, {"": under})[0].price == least - open_oracle(TREES, GRID).value(costs)
+            assert priced(question, costs, {"": question.without(0)})[0].price == pytest.approx(alone - least)
     log = read_log(GRID, np.arange(N) % 3, cost=costs[:, 0], propensity=[1 / 3] * 3)
     known = scores(log, "snips", cv=2)
     reference = best_reference(known)
     band, counts = gain_band(free, known, reference, draws=20), []
-    priced(free, known.costs, iter(restrictions), band=band, progress=lambda *count: counts.append(count))
+    priced(free, known.costs, restrictions, band=band, progress=lambda *count: counts.append(count))
     assert counts == [(1, 2), (2, 2)]
     ends, labels = LowerEnds(TREES, GRID, known, reference), [np.full(N, k) for k in range(3)]
     assert ends.of(iter(labels), draws=20) == ends.of(labels, draws=20)

@@ -22,7 +22,6 @@ from milpcb.offline import (
 )
 from milpcb.offline.planning import Design, plan
 from milpcb.offline.restrictions import (
-    First,
     Question,
     prices,
 )
@@ -165,16 +164,9 @@ OF_TRIALS: list[Case] = [
 ]
 
 
-def price(restriction: Any, policies: Any = TREES, *rules: Any) -> Any:
-    """Return the price of a restriction."""
-    return prices(Question(policies, X, rules), np.ones((N, policies.n_actions)), [restriction])
-
-
 OF_WISHES: list[Case] = [
-    (lambda: price(First((0,)), ThresholdRules(2)), "first question"),
-    (lambda: price(First((0,)), DecisionTrees(2, max_leaves=3)), "max_leaves"),
-    (lambda: price(First((0,)), TREES, milpcb.share_at_most(1, 0.3)), "under side constraints"),
-    (lambda: price(First(()), DEEPER), "columns"),
+    (lambda: Question(ThresholdRules(2), X).with_options(depth=1), "no option 'depth'"),
+    (lambda: prices(Question(TREES, X), np.ones((N, 2)), [Question(TREES, X)]), "map names to questions"),  # type: ignore[arg-type]
 ]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError, OracleInexact
-from milpcb.offline.restrictions import Question, Without, prices
+from milpcb.offline.restrictions import Question, prices
 from milpcb.oracles import near_best, open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules
@@ -163,7 +163,8 @@ def test_whole_columns_of_scores_are_left_out_although_they_have_no_cuts():
     costs = np.array([[0.0, 3.0], [3.0, 0.0], [0.0, 3.0], [3.0, 0.0]])
     scores = LinearRules(2, thresholds=[[], [0.6]])
     found = open_oracle(scores, contexts, "search").near_best(costs, 0)
-    (price,) = prices(Question(scores, contexts), costs, [Without((0,))])
+    question = Question(scores, contexts)
+    (price,) = prices(question, costs, {"without x0": question.without(0)})
     assert price.price == found.features["x0"] == 3.0
 
 

@@ -62,7 +62,7 @@ BY_KIND = {  # wrong values of arguments that mean the same wherever they are ta
     ),
     "policy": wrong(text="tree", number=3, a_list=[1]),
     "question": wrong(none=None, text="q", number=3, the_class=TREES),
-    "restrictions": wrong(none=None, text="abc", number=3, numbers=[1]),
+    "restrictions": wrong(none=None, text="abc", number=3, numbers=[1], no_question={"a": TREES}),
     "costs costs_a costs_b": TABLE | wrong(few=INTEGERS[:3], turned=INTEGERS.T),
     "columns": wrong(
         none=None, text="a", empty_text="", number=0, past=(9,), negative=(-1,), half=(0.5,), words=("age",),
@@ -153,29 +153,18 @@ def _ends(labels: Any, draws: Any, level: Any = 0.9, **arguments: Any) -> None:
 
 def prices_and_fronts() -> Iterator[Case]:
     """Yield questions, restrictions, prices and fronts."""
-    one = {"policies": TREES, "contexts": X, "costs": INTEGERS, "restrictions": [restricting.Without((0,))]}
-    no_restrictions = wrong(one=restricting.Without((0,)), a_class=[restricting.Without])
-    yield from calls("Question", _priced, one, "policies contexts constraints kind costs",
-        restrictions=USUAL["restrictions"] | no_restrictions)  # fmt: skip
-
-    def restricted(name: str, right: dict[str, Any], usual: str = "", **own: Wrong) -> Iterator[Case]:
-        def call(**given: Any) -> None:
-            _priced(**{**one, "restrictions": [getattr(restricting, name)(**given)]})
-
-        return calls(name, call, right, usual, **own)
-
-    yield from restricted("Without", {}, "columns")
-    yield from restricted("First", {}, "columns")
-    yield from restricted("Option", {}, options=wrong(
-        none=None, text="depth", number=1, unknown={"dept": 1}, bad={"depth": -1}, a_list=["depth"], number_key={1: 1},
-    ))  # fmt: skip
-    yield from restricted("Under", {}, constraints=USUAL["constraints"] | wrong(none=None))
     question = restricting.Question(TREES, X)
+    restrictions = {"blind": question.without(0)}
+    one = {"policies": TREES, "contexts": X, "costs": INTEGERS, "restrictions": restrictions}
+    yield from calls("Question", _priced, one, "policies contexts constraints kind costs restrictions")
+    yield from of_values("without", question.without, but(USUAL["columns"], "number"))
+    yield from of_values("with_options", lambda depth: question.with_options(depth=depth).oracle, WHOLE)
+    yield from of_values("under", lambda rules: question.under(rules).oracle, USUAL["constraints"] | wrong(none=None))
     front = {"question": question, "costs_a": INTEGERS, "costs_b": INTEGERS[:, ::-1]}
     yield from calls("pareto", restricting.pareto, front, "question costs_a costs_b most")
     given = {"question": question, "scores": scored(), "reference": reference(), "draws": 20}
     yield from calls("gain_band", restricting.gain_band, given, "question scores reference level draws seed")
-    banded = {"question": question, "costs": INTEGERS, "restrictions": one["restrictions"]}
+    banded = {"question": question, "costs": INTEGERS, "restrictions": restrictions}
     yield from calls("prices by a band", restricting.prices, banded, "question",
         band=wrong(text="b", number=3, the_scores=scored()))  # fmt: skip
 

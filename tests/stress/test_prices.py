@@ -15,11 +15,7 @@ import pytest
 from milpcb.constraints import LabelConstraint
 from milpcb.offline import best_reference, read_log, scores
 from milpcb.offline.restrictions import (
-    First,
-    Option,
     Question,
-    Under,
-    Without,
     gain_band,
     pareto,
     prices,
@@ -54,28 +50,20 @@ def instance(number: int) -> tuple[str, Question, Floats, Floats, np.random.Gene
     return name, Question(CLASSES[name](K), X), a, b, rng
 
 
-def restrictions(question: Question, rng: np.random.Generator) -> Iterator[tuple[Any, Granted]]:
-    """Yield restrictions, and by what a policy keeps them."""
+def restrictions(question: Question, rng: np.random.Generator) -> Iterator[tuple[str, Question, Granted]]:
+    """Yield restrictions by name, and by what a policy keeps them."""
     X, K = question.rows, question.policies.n_actions
     grid = _grid(X)
     column = int(rng.integers(X.shape[1]))
-    yield Without((column,)), lambda policy, _: _blind(policy, grid, column)
+    yield "without a column", question.without(column), lambda policy, _: _blind(policy, grid, column)
     labels, here = rng.integers(0, K, len(X)), rng.random(len(X)) < 0.3
     others = here[:, None] & (labels[:, None] != np.arange(K))
-    yield Under(LabelConstraint(others.astype(float), 0.0)), lambda _, own: bool((own == labels)[here].all())
+    rule = LabelConstraint(others.astype(float), 0.0)
+    yield "as labelled", question.under(rule), lambda _, own: bool((own == labels)[here].all())
     if isinstance(question.policies, DecisionTrees):
-        depth = question.policies.depth
-        yield Option({"max_leaves": 3}, "leaves"), lambda policy, _: len(policy.leaf_actions) <= 3
-        first = First((column,))
-        if _has_cut(question, column):
-            yield first, lambda policy, _: _depth(policy.root) < depth or policy.root.feature == column
-        if depth > 1:
-            yield Option({"depth": 1}, "depth"), lambda policy, _: _depth(policy.root) <= 1
-
-
-def _has_cut(question: Question, column: int) -> bool:
-    cuts, values = question.policies.on(question.rows).fixed().thresholds[column], question.rows[:, column]
-    return any(0 < (values <= cut).sum() < len(values) for cut in cuts)
+        yield "leaves", question.with_options(max_leaves=3), lambda policy, _: len(policy.leaf_actions) <= 3
+        if question.policies.depth > 1:
+            yield "depth", question.with_options(depth=1), lambda policy, _: _depth(policy.root) <= 1
 
 
 def _blind(policy: Any, X: Floats, column: int) -> bool:
@@ -112,12 +100,12 @@ def compared(number: int) -> list[str]:
     rows = np.arange(labels.shape[1])
     totals = np.array([table[rows, labels].sum(axis=1) for table in (a, b)])
     wrong = []
-    for restriction, best_or_none in restrictions(question, rng):
-        kept = [total for policy, own, total in zip(every, labels, totals[0], strict=True) if best_or_none(policy, own)]
+    for restriction, restricted, keeps in restrictions(question, rng):
+        kept = [total for policy, own, total in zip(every, labels, totals[0], strict=True) if keeps(policy, own)]
         wanted = min(kept) - totals[0].min() if kept else np.inf
-        found = prices(question, a, [restriction])[0]
+        found = prices(question, a, {restriction: restricted})[0]
         if not (found.price == wanted or abs(found.price - wanted) < 1e-6):
-            wrong.append(f"{number} {name} {restriction.name}: {found.price} for {wanted}")
+            wrong.append(f"{number} {name} {restriction}: {found.price} for {wanted}")
     found = [(round(point.a), round(point.b)) for point in pareto(question, a, b)]
     corners, supported = (_supported(totals, strictly=strictly) for strictly in (True, False))
     if not set(corners) <= set(found) <= set(supported) or found != sorted(found):
@@ -149,12 +137,13 @@ def intervals(number: int, n: int = 500) -> bool:
     action = rng.integers(0, 2, size=n)
     reward = action * _effect(X) + rng.normal(size=n)
     found = scores(read_log(X, action, reward=reward, propensity=[0.5, 0.5]), "ips")
-    trees, restriction = DecisionTrees(2, depth=2), Without((0,))
+    trees = DecisionTrees(2, depth=2)
     question = Question(trees, X)
     band = gain_band(question, found, best_reference(found), draws=60, seed=number)
-    price = prices(question, found.costs / n, [restriction], band=band)[0]
+    price = prices(question, found.costs / n, {"without x0": question.without(0)}, band=band)[0]
     costs = np.column_stack([np.zeros(len(everyone)), -_effect(everyone)]) / len(everyone)
-    truth = prices(Question(trees, everyone), costs, [restriction])[0].price
+    every = Question(trees, everyone)
+    truth = prices(every, costs, {"without x0": every.without(0)})[0].price
     return price.lower <= truth + 1e-9 and truth <= price.upper + 1e-9
 
 

@@ -9,18 +9,12 @@ from milpcb.offline.restrictions.prices import (
     pareto,
     prices,
 )
-from milpcb.offline.restrictions.restriction import First, Option, Restriction, Under, Without
 
 __all__ = [
-    "First",
     "FrontPoint",
     "GainBand",
-    "Option",
     "Price",
     "Question",
-    "Restriction",
-    "Under",
-    "Without",
     "gain_band",
     "pareto",
     "prices",

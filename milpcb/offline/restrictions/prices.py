@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import fsum
@@ -10,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import instance, several, whole
-from milpcb.errors import InputError
+from milpcb.core.checks import instance, whole
+from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.offline.band import UPPER, Process, Progress
-from milpcb.offline.question import Best, Question, Restricted, best_or_none, check_question, scores_on
+from milpcb.offline.question import Best, Question, check_question, scores_on
 from milpcb.offline.reference import Reference, matching
-from milpcb.offline.restrictions.restriction import Restriction
 from milpcb.offline.scores import Scores
 from milpcb.rng import child
 from milpcb.types import Floats
@@ -39,7 +39,7 @@ class Price:
 def prices(
     question: Question,
     costs: Any,
-    restrictions: Sequence[Restriction],
+    restrictions: Mapping[str, Question],
     *,
     band: GainBand | None = None,
     progress: Progress | None = None,
@@ -50,28 +50,35 @@ def prices(
     ----------
     question : the class on n rows
     costs : (n, K), any sign; the columns of a data frame are matched by name where the class has names of actions
-    restrictions : ``Without``, ``Option``, ``Under``, ``First``
+    restrictions : by name, the question about policies that keep it: ``question.without(0)``, ``.under``,
+        ``.with_options``
     band : of a log, see ``gain_band``: prices get its ends, which hold for all restrictions at once. Costs are then
         those of its scores per row, ``scores.costs / scores.weight.sum()``
     progress : called as ``progress(done, total)`` after each price
 
     """
     check_question(question)
-    restrictions = several("restrictions", restrictions, Restriction, "restrictions such as Without((0,))")
+    known = isinstance(restrictions, Mapping) and all(isinstance(each, Question) for each in restrictions.values())
+    if not known:
+        raise InputError(
+            "restrictions must map names to questions, such as {'without age': question.without(0)}, got "
+            f"{shown(restrictions)}"
+        )
     table = question.oracle.read_costs(costs)
     of_class, found = question.best(table).value, list[Price]()
     if band is not None:
         instance("band", band, GainBand, "a GainBand, as gain_band makes it")
         question.close()  # a million rows that are opened take a gigabyte: one class at a time
-    for restriction in restrictions:
-        search = restriction.of(question)
-        best = best_or_none(search, table)
-        price = Price(restriction.name, np.inf if best is None else max(0.0, best.value - of_class), best)
-        if band is not None and best is not None:
-            lower, upper = band.ends(search)
-            price = replace(price, lower=max(0.0, band.lower - upper), upper=max(0.0, band.upper - lower))
+    for name, restricted in restrictions.items():
+        price = Price(name, np.inf, None)
+        with suppress(InfeasibleError):
+            best = restricted.best(table)
+            price = Price(name, max(0.0, best.value - of_class), best)
+            if band is not None:
+                lower, upper = band.ends(restricted)
+                price = replace(price, lower=max(0.0, band.lower - upper), upper=max(0.0, band.upper - lower))
         found.append(price)
-        del search
+        restricted.close()
         if progress is not None:
             progress(len(found), len(restrictions))
     return found
@@ -90,9 +97,9 @@ class GainBand:
     lower: float
     upper: float
 
-    def ends(self, search: Question | Restricted) -> tuple[float, float]:
+    def ends(self, question: Question) -> tuple[float, float]:
         """Return the greatest lower end and the greatest upper end of some policies."""
-        low, high = (-search.best(floor).value for floor in self.floors)
+        low, high = (-question.best(floor).value for floor in self.floors)
         return low - self.reach, high + self.reach / UPPER
 
     @property
@@ -139,8 +146,8 @@ def pareto(
     """Return the corners of the front of two outcomes, by increasing ``a``: the least totals for all weightings.
 
     They come from least weighted sums (Aneja and Nair 1979). Any further point of the front lies above the line through
-    two neighbours; ``Under`` with a limit on one outcome finds it. Totals that differ by less than 1e-7 of the largest
-    possible one count as equal.
+    two neighbours; a question ``under`` a limit on one outcome finds it. Totals that differ by less than 1e-7 of the
+    largest possible one count as equal.
 
     Costs are (n, K), smaller is better. More than ``most`` points raise an InputError; ``progress`` is called as
     ``progress(done, done + 1)`` with the number of points so far.
