@@ -212,8 +212,6 @@ def settled(
     cost = unit_costs(log.outcome + charge, outcome_range, maximise=log.maximise)
     width = outcome_range[1] - outcome_range[0]
     oracle = GrowingOracle(policies)
-    if np.isnan(oracle.log_union):
-        raise InputError("cut points, and so the number of policies, are not known before all rows are: list them")
     context = oracle.rows(log.features if contexts is None else contexts)
     if len(context) != len(log):
         raise InputError(f"contexts have {len(context)} rows, and the log {len(log)}; give one for each")

@@ -1,8 +1,7 @@
 """Stability of the best policy: how much of it comes back on other rows."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,9 @@ import numpy as np
 from milpcb.constraints import Constraint
 from milpcb.core.checks import whole
 from milpcb.core.decimals import percent
-from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress, affordable
-from milpcb.offline.cross_fitting import held_out
-from milpcb.offline.intervals import IntervalEstimate, drawn_again
-from milpcb.offline.question import Question, asked_about
+from milpcb.offline.intervals import drawn_again
+from milpcb.offline.question import asked_about
 from milpcb.offline.scores import Scores
 from milpcb.protocols import FoundPolicy, Policy, PolicyClass
 from milpcb.rng import child
@@ -23,27 +20,16 @@ FEW = 20  # resamples that are made however long each is
 
 
 @dataclass(frozen=True)
-class DepthValue:
-    """The best policy of a depth, and the held-out value of learning one of that depth."""
-
-    depth: int
-    policy: FoundPolicy
-    value: IntervalEstimate
-
-
-@dataclass(frozen=True)
 class Stability:
     """How much of ``policy`` comes back when the rows are drawn again, in so many ``resamples``.
 
     The best policy of a resample treats, on average, the share ``agreement`` (0..1) of the rows alike; in which share
-    of the resamples the best policy has each test of ``policy`` is in ``tests``. The best policy of each depth is in
-    ``by_depth``, () for classes without one.
+    of the resamples the best policy has each test of ``policy`` is in ``tests``.
     """
 
     policy: FoundPolicy
     agreement: float
     tests: dict[str, float]
-    by_depth: tuple[DepthValue, ...]
     resamples: int
 
     def words(self) -> list[str]:
@@ -87,7 +73,6 @@ def stability(
     played = np.asarray(policy.predict(contexts))
     rng, asked = child(seed, "offline", "resamples"), whole("resamples", resamples, 1)
     times = affordable(asked, min(asked, FEW), n, question.oracle)
-    depth: int = getattr(policies, "depth", 0) if is_dataclass(policies) else 0
     alike, tests = [], []
     for number in range(times):
         other = question.best(costs * drawn_again(rng, scores.log.members)[:, None]).policy
@@ -95,12 +80,10 @@ def stability(
         tests.append(_tests(other))
         if progress is not None:
             progress(number + 1, times)
-    question.close()  # of a million rows it takes a gigabyte, and so does each of those below
     return Stability(
         policy=policy,
         agreement=float(np.mean(alike)),
         tests={test: float(np.mean([test in found for found in tests])) for test in _tests(policy)},
-        by_depth=tuple(_by_depth(question, scores, depth)),
         resamples=times,
     )
 
@@ -111,12 +94,3 @@ def _tests(policy: Policy) -> list[str]:
         return []
     graph = policy.graph()
     return list(dict.fromkeys(label for node, label in graph.nodes(data="label") if graph.out_degree(node)))
-
-
-def _by_depth(question: Question, scores: Scores, deepest: int) -> Iterator[DepthValue]:
-    for depth in range(1, deepest + 1):
-        shallow = question.with_options(depth=depth)
-        with suppress(InfeasibleError):  # so shallow a tree cannot keep the constraints
-            policy = shallow.best(scores.costs).policy
-            played = held_out(shallow, scores.costs, scores.fold)
-            yield DepthValue(depth, policy, scores.mean(scores.table[np.arange(len(played)), played]))

@@ -1,13 +1,13 @@
-"""Stability by hand: resamples of the rows under constraints and by groups, and depths."""
+"""Stability by hand: resamples of the rows under constraints and by groups."""
 
 import numpy as np
 import pytest
 
-from milpcb.constraints import never, share_at_most
-from milpcb.offline import evaluate, read_log, scores, stability
+from milpcb.constraints import share_at_most
+from milpcb.offline import read_log, scores, stability
 from milpcb.rng import child
-from policies import DecisionTrees, ThresholdRules
-from tests.offline.cases import best, learnt_elsewhere
+from policies import DecisionTrees
+from tests.offline.cases import best
 
 N = 90
 TREES = DecisionTrees(2, depth=2)
@@ -48,8 +48,7 @@ def test_resamples_are_refits_on_rows_drawn_again(constraints, size):
     assert found.tests == pytest.approx(shares)
     assert found.tests[f"x{policy.root.feature} = 0"] == max(found.tests.values())
     if constraints:
-        rules = [*again, policy, *(each.policy for each in found.by_depth)]
-        assert max(rule.predict(X).mean() for rule in rules) <= 0.4
+        assert max(rule.predict(X).mean() for rule in [*again, policy]) <= 0.4
 
 
 def test_resamples_are_told(table):
@@ -59,29 +58,8 @@ def test_resamples_are_told(table):
     assert done == [(1, 3), (2, 3), (3, 3)]
 
 
-def test_each_depth_has_a_held_out_value(table):
-    """The value of learning at that depth on the other folds; the policy is that of all rows."""
-    X = table.log.features
-    found = stability(TREES, X, table, resamples=1).by_depth
-    assert [each.depth for each in found] == [1, 2]
-    for each in found:
-        trees = DecisionTrees(2, depth=each.depth)
-        assert str(each.policy) == str(best(trees, X, table.costs))
-        wanted = evaluate(table, learnt_elsewhere(trees, X, table.costs, table.fold)).value
-        assert (each.value.estimate, each.value.lower) == pytest.approx((wanted.estimate, wanted.lower))
-
-
-def test_depths_that_cannot_keep_the_constraints_are_left_out(table):
-    """A guard-rail on two features at once needs two tests."""
-    X = table.log.features == 1
-    rules = [never(1, rows=X[:, 0] & X[:, 1]), never(0, rows=X[:, 0] != X[:, 1])]
-    found = stability(TREES, table.log.features, table, resamples=1, constraints=rules)
-    assert [each.depth for each in found.by_depth] == [2]
-
-
 def test_words_name_the_tests(table):
-    """One sentence for the whole, one for each test; threshold rules have no depths."""
+    """One sentence for the whole, one for each test."""
     found = stability(DecisionTrees(2, depth=1), table.log.features, table, resamples=4)
     assert [line[:9] for line in found.words()] == ["The best ", "Of these "]
     assert "have the test 'x0 = 0'." in found.words()[1]
-    assert stability(ThresholdRules(2), table.log.features, table, resamples=1).by_depth == ()
