@@ -174,8 +174,8 @@ def printed(shown: PageTable) -> Table:
 
 
 def _in_one_pass(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings:
-    from milpcb.logs.files import log_files
-    from milpcb.logs.learning import learn_in_one_pass, sample_of
+    from milpcb.logs.files import log_files, sample_of
+    from milpcb.logs.learning import learn_in_one_pass
 
     options = [option for option in ctx.command.params if isinstance(option, RowsOption)]
     for option in options:

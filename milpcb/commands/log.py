@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from milpcb.data.schema import Schema
+    from milpcb.estimators.sample import Columns
     from milpcb.experiments.study.cells import Cell
     from milpcb.experiments.study.sections import Config
     from milpcb.logs.origin import Origin
-    from milpcb.logs.source import Columns, Source
+    from milpcb.logs.source import Source
 
 
 PLAYED = ("action", "cost", "probability")  # the columns behind those of the context
@@ -178,8 +179,8 @@ def source_of(log: Path, columns: Columns, given: dict[str, Any], known: Schema 
 
 def columns_of(log: Path, given: dict[str, Any], origin: Origin | None = None) -> Columns:
     """Return which column of a log is what; those of a policy's ``origin`` need no names. Raises InputError."""
+    from milpcb.estimators.sample import Columns
     from milpcb.logs.files import is_files
-    from milpcb.logs.source import Columns
 
     alike = {name: given[name] for name in ("leave_out", "group", "weight", "actions", "missing")}
     alike["features"] = tuple(dict.fromkeys(given["features"]))

@@ -11,15 +11,17 @@ from milpcb.constraints.by_names import ShareAtMost, bind_all
 from milpcb.constraints.linear import NamedRows
 from milpcb.core.checks import choice, real
 from milpcb.core.decimals import spaced
+from milpcb.data.actions import action_name
 from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.inputs import checked, read_features
-from milpcb.estimators.layout import Layout, RowCounter
+from milpcb.estimators.layout import Layout
 from milpcb.estimators.rows import Rows, explicit_cuts
-from milpcb.estimators.sample import LoggedColumns, Sample, batches_of
+from milpcb.estimators.sample import Columns, Sample, batches_of
 from milpcb.offline.compressed import CompressedLog, compress
 from milpcb.offline.diagnostics import warn_of
+from milpcb.offline.log import RANDOMISED
 from milpcb.offline.overlap import KINDS as OVERLAPS
 from milpcb.offline.scores import METHODS, treatment_costs
 from milpcb.offline.sufficient_statistics import Statistics
@@ -89,33 +91,37 @@ class FromBatches(PolicyEstimator):
         """
         if (reward is None) == (cost is None):
             raise InputError("give either reward= (larger is better) or cost= (smaller is better)")
-        columns = LoggedColumns.of(action, str(reward or cost), propensity)
-        sample = Sample.of(batches_of(batches), columns, features)
-        layout = self.layout(sample.frame, sample.actions(actions))
-        columns = columns.by(layout.actions, listed=actions is not None)
-        counter = self.row_counter(layout, sample, columns)
-        layout = counter.layout
+        named = tuple(map(action_name, propensity)) if isinstance(propensity, Mapping) else ()
+        chances = propensity.values() if isinstance(propensity, Mapping) else propensity
+        known = (chances,) if isinstance(chances, str) else tuple(chances)
+        randomised = known == (RANDOMISED,)
+        columns = Columns(
+            action,
+            str(reward or cost),
+            maximise=cost is None,
+            propensity=() if randomised else known,
+            propensity_of=named,
+            randomised=randomised,
+            features=tuple(features or ()),
+            actions=tuple(map(action_name, actions or ())),
+        )
+        sample = Sample(columns)
+        for frame in batches_of(batches):
+            sample.add(frame)
+        if not sample.n:
+            raise InputError("the batches have no rows")
+        layout = self.layout(sample)
         sums = layout.empty()
         for frame in batches_of(batches):
-            counter.add(sums, *counter.read(frame))
-        self.fit_statistics(layout, sums, maximise=cost is None, randomised=columns.randomised)
+            layout.add(frame, (sums, slice(None)))
+        self.fit_statistics(layout, sums)
         warn_of(self.compressed_.diagnostics)
         return self
 
-    def row_counter(self, layout: Layout, sample: Sample, columns: LoggedColumns) -> RowCounter:
-        """Return how rows are counted."""
-        if self.overlap == "ignore":
-            layout = replace(layout, parts=None)
-        else:
-            with suppress(InputError):  # of a row that is wrong: the pass knows its number in the log
-                layout = replace(layout, parts=layout.unseen(sample.table, columns, self._least()))
-        return RowCounter(layout, columns, self.min_propensity)
-
-    def layout(self, X: Any, actions: Sequence[Any]) -> Layout:
-        """Return how rows become cells, by a sample ``X`` of them; raises InputError where the rows are needed."""
+    def layout(self, sample: Sample) -> Layout:
+        """Return how rows become cells, by a sample of them; raises InputError where the rows themselves are needed."""
         self._check_adds_up()
-        X = checked(self, X, reset=True)
-        features = read_features(self, X)
+        features = read_features(self, checked(self, sample.frame, reset=True))
         names, each = chosen_features(self.features, features.names), np.ones(len(features))
         columns = self._columns(features, names, each)
         contexts = np.column_stack([column.read(features.values[column.name]) for column in columns])
@@ -124,18 +130,24 @@ class FromBatches(PolicyEstimator):
         if isinstance(cuts, str):
             raise InputError("every cut (thresholds 'all') needs the rows themselves; give a number of cut points")
         cuts = tuple((0.5,) for _ in columns) if cuts is None else tuple(cuts)
-        layout = Layout(features.schema, columns, cuts, self._order() or 1, tuple(actions))
-        self._charges(layout.actions, maximise=True)  # an error comes before the pass
+        actions = sample.actions
+        order, least = self._order() or 1, self._least()
+        layout = Layout(sample.columns.by(actions), features.schema, columns, cuts, order, actions, least)
+        self._charges(layout)  # an error comes before the pass
         if layout.grid.size > MOST_CONTEXTS:
             cells = f"{spaced(layout.grid.size)} combinations of cut points, more than {spaced(MOST_CONTEXTS)}"
             raise InputError(f"{cells}, would be counted; give fewer thresholds or features, or a smaller rule")
+        if self.overlap == "ignore":
+            return replace(layout, parts=None)
+        with suppress(InputError):  # of a row that is wrong: the pass knows its number in the log
+            layout = layout.with_parts(sample.table)
         return layout
 
-    def fit_statistics(self, layout: Layout, sums: Statistics, *, maximise: bool, randomised: bool) -> Self:
-        """Find the best policy by sums over rows, where propensities are 1 if they are shares (``randomised``)."""
-        found = self.compress(layout, sums, maximise=maximise, randomised=randomised)
+    def fit_statistics(self, layout: Layout, sums: Statistics) -> Self:
+        """Find the best policy by sums over rows."""
+        found = self.compress(layout, sums)
         actions = np.array(layout.actions)
-        contexts, sign = layout.contexts(found.codes), -1.0 if maximise else 1.0
+        contexts, sign = layout.contexts(found.codes), -1.0 if found.maximise else 1.0
         rows = Rows(contexts, np.arange(len(contexts)), found.sizes, found.sizes)
         rules = bind_all(self.constraints, NamedRows({"": found.sizes}, list(layout.actions), rows)) + found.support
         policies = self._policy_class(len(actions), layout.cuts)
@@ -147,32 +159,33 @@ class FromBatches(PolicyEstimator):
         self.played_ = np.asarray(self.found_.predict(contexts))
         return self
 
-    def compress(self, layout: Layout, sums: Statistics, *, maximise: bool, randomised: bool) -> CompressedLog:
+    def compress(self, layout: Layout, sums: Statistics) -> CompressedLog:
         """Return the contexts that stand for rows with these sums."""
         return compress(
             sums,
-            tuple(map(str, layout.actions)),
+            layout.actions,
             self.method,
-            self._charges(layout.actions, maximise=maximise),
-            maximise=maximise,
-            randomised=randomised,
-            min_propensity=self._least(),
+            self._charges(layout),
+            maximise=layout.log.maximise,
+            randomised=layout.log.randomised,
+            min_propensity=layout.least,
             parts=[(part.action, part.words) for part in layout.parts or ()],
         )
 
     def _least(self) -> float:
         return real("min_propensity", self.min_propensity, "at least 0 and below 1", lambda least: 0 <= least < 1)
 
-    def _charges(self, actions: Sequence[Any], *, maximise: bool) -> Floats:
+    def _charges(self, layout: Layout) -> Floats:
         """Return what each action (K,) adds to outcomes; raises InputError, UnknownNameError."""
+        K = len(layout.actions)
         if self.treatment_cost is None:
-            return np.zeros(len(actions))
+            return np.zeros(K)
         prices = self.treatment_cost.values() if isinstance(self.treatment_cost, Mapping) else [self.treatment_cost]
         by_row = any(isinstance(price, str) for price in prices)  # the name of a column
-        charge = np.empty(0) if by_row else treatment_costs(self.treatment_cost, tuple(map(str, actions)))
-        if charge.shape != (len(actions),):
-            raise InputError(f"treatment_cost by row needs the rows themselves: give {len(actions)} numbers, by action")
-        return -charge if maximise else charge
+        charge = np.empty(0) if by_row else treatment_costs(self.treatment_cost, layout.actions)
+        if charge.shape != (K,):
+            raise InputError(f"treatment_cost by row needs the rows themselves: give {K} numbers, by action")
+        return -charge if layout.log.maximise else charge
 
     def _check_adds_up(self) -> None:
         if choice("method", self.method, METHODS) not in ADD_UP:
@@ -181,7 +194,6 @@ class FromBatches(PolicyEstimator):
                 "'ips' (--method snips) to add up batches"
             )
         choice("overlap", self.overlap, OVERLAPS)
-        self._least()
         if self._order() is None:
             raise InputError("how many columns a part of such a policy tests has no bound; fit it to rows in memory")
         own_models = self.model_outcome is not None or self.model_propensity is not None

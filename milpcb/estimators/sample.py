@@ -13,9 +13,9 @@ from milpcb.data.fields import Field
 from milpcb.data.frames import GivenColumn, given_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
-from milpcb.offline.log import RANDOMISED, action_names, divided
+from milpcb.offline.log import action_names, divided
 from milpcb.offline.sufficient_statistics import Known
-from milpcb.types import Floats, Ints
+from milpcb.types import Bools, Floats, Ints
 
 MOST_ROWS = 1_000_000  # of the sample
 MOST_NEW = 1000  # rows that are kept because something in them is new
@@ -32,61 +32,50 @@ def batches_of(batches: Iterable[Any] | Callable[[], Iterable[Any]]) -> Iterable
 
 
 @dataclass(frozen=True)
-class LoggedColumns:
-    """Names of the columns of what was done, what came of it, and its probability: () in a randomised trial."""
+class Columns:
+    """Which column is what."""
 
+    # action, outcome: names; what was done, and what came of it
     action: str
     outcome: str
-    propensity: tuple[str, ...]
-    of_actions: tuple[Any, ...] = ()  # of K columns of probabilities, () where they are not named
-
-    @classmethod
-    def of(cls, action: str, outcome: str, propensity: str | Sequence[str] | Mapping[Any, str]) -> Self:
-        """Return the names; ``propensity`` may be "randomised", or a mapping from actions to columns."""
-        if isinstance(propensity, Mapping):
-            return cls(action, outcome, tuple(propensity.values()), tuple(propensity))
-        listed = (propensity,) if isinstance(propensity, str) else tuple(propensity)
-        return cls(action, outcome, () if listed == (RANDOMISED,) else listed)
-
-    def by(self, actions: Sequence[Any], *, listed: bool) -> Self:
-        """Return the names with K columns of probabilities in the order of ``actions``, see data.actions.columns_of."""
-        if len(self.propensity) < 2 and not self.of_actions:
-            return self
-        names = [*map(action_name, actions)]
-        columns = columns_of("propensity", self.propensity, self.of_actions, names, listed=listed)
-        return replace(self, propensity=columns, of_actions=())
-
-    @property
-    def randomised(self) -> bool:
-        """Whether the propensity of an action is its share of the rows."""
-        return not self.propensity
+    maximise: bool  # whether a larger outcome is better
+    # name of the column with the probability of what was done, or names of K columns, one for each action: of those
+    # ``propensity_of``, in the order of ``actions``, or called as the actions; () where it is not known
+    propensity: tuple[str, ...] = ()
+    propensity_of: tuple[str, ...] = ()
+    randomised: bool = False  # whether each action had the same probability in every row, as in a randomised trial
+    # names of the columns that policies may read; () for all that are nothing else, identifiers and dates left out
+    features: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()  # names of columns that policies may not read
+    # name of the column whose values mark rows that belong together, such as the person; "" where rows are independent.
+    # It is no feature unless it is named as one
+    group: str = ""
+    weight: str = ""  # name of the column of how much each row counts; "" where each counts once
+    actions: tuple[str, ...] = ()  # names of the actions in order; () for those of the log, sorted
+    missing: tuple[str, ...] = ()  # marks of a missing value in any column, beside the usual ones, see milpcb.logs.read
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them."""
+        """Those of action, outcome and propensities."""
         return (self.action, self.outcome, *self.propensity)
+
+    def by(self, actions: Sequence[str]) -> Self:
+        """Return the names with K columns of probabilities in the order of ``actions``, see data.actions.columns_of."""
+        if len(self.propensity) < 2 and not self.propensity_of:
+            return self
+        listed = bool(self.actions)
+        columns = columns_of("propensity", self.propensity, self.propensity_of, actions, listed=listed)
+        return replace(self, propensity=columns, propensity_of=())
 
 
 class Sample:
     """Every s-th row of a log, all of them up to a million, and rows in which something occurs for the first time."""
 
-    def __init__(self, columns: LoggedColumns, features: Sequence[str] | None = None) -> None:
-        self.step, self.n, self._new = 1, 0, 0
-        self._columns, self._features = columns, features
-        self._frames: list[Any] = []
-        self._numbers: list[Ints] = []
+    def __init__(self, columns: Columns) -> None:
+        self.columns, self.step, self.n = columns, 1, 0
+        self._parts: list[tuple[Any, Ints, Bools]] = []  # rows, their numbers in the log, and whether they are new
         self._seen: dict[str, set[Any]] = {}
         self._schema: dict[str, Any] = {}
-
-    @classmethod
-    def of(cls, batches: Iterable[Any], columns: LoggedColumns, features: Sequence[str] | None = None) -> Self:
-        """Return a sample of batches of data frames; raises InputError where there are no rows, UnknownNameError."""
-        found = cls(columns, features)
-        for batch in batches:
-            found.add(batch)
-        if not found.n:
-            raise InputError("the batches have no rows")
-        return found
 
     def add(self, batch: Any) -> None:
         """Take rows of the next batch."""
@@ -95,42 +84,39 @@ class Sample:
         except TypeError as error:
             raise InputError(f"a batch must be a data frame of pandas or polars, got {type(batch).__name__}") from error
         self._check_schema(dict(frame.schema))
-        for name in (self._columns.outcome, *self._columns.propensity):
+        for name in (self.columns.outcome, *self.columns.propensity):
             _numbers(frame, name)
         numbers = self.n + np.arange(len(frame))
         self.n += len(frame)
-        kept = (numbers % self.step == 0) | self._is_new(frame)
-        rows = np.flatnonzero(kept)
-        self._frames.append(frame[rows.tolist(), :] if len(rows) < len(frame) else frame)
-        self._numbers.append(numbers[rows])
-        while sum(map(len, self._numbers)) > MOST_ROWS + self._new:
-            self.step *= 2  # of rows that were kept for their number every other one goes
-            for i, (frame, numbers) in enumerate(zip(self._frames, self._numbers, strict=True)):
-                new = numbers % (self.step // 2) != 0
-                rows = np.flatnonzero((numbers % self.step == 0) | new)
-                self._frames[i], self._numbers[i] = frame[rows.tolist(), :], numbers[rows]
+        self._parts.append(self._thinned(frame, numbers, self._is_new(frame)))
+        while sum(int((~new).sum()) for *_, new in self._parts) > MOST_ROWS:
+            self.step *= 2
+            self._parts = [self._thinned(*part) for part in self._parts]
+
+    def _thinned(self, frame: Any, numbers: Ints, new: Bools) -> tuple[Any, Ints, Bools]:
+        rows = np.flatnonzero((numbers % self.step == 0) | new)
+        return frame[rows.tolist(), :] if len(rows) < len(frame) else frame, numbers[rows], new[rows]
 
     @property
     def table(self) -> Any:
         """The sampled rows, with all columns."""
-        return nw.concat([frame for frame in self._frames if len(frame)]).to_native()
+        return nw.concat([frame for frame, *_ in self._parts if len(frame)]).to_native()
 
     @property
     def frame(self) -> Any:
         """The features of the sampled rows."""
         frame = nw.from_native(self.table, eager_only=True)
-        others = [name for name in frame.columns if name not in self._columns.names]
-        return frame.select(others if self._features is None else list(self._features)).to_native()
+        others = [name for name in frame.columns if name not in self.columns.names]
+        return frame.select(list(self.columns.features) or others).to_native()
 
-    def actions(self, given: Sequence[Any] | None) -> tuple[str, ...]:
-        """Return the names of the actions: those given, else those of the sample, sorted."""
-        if given is not None:
-            return tuple(map(action_name, given))
-        column = nw.from_native(self.table, eager_only=True).get_column(self._columns.action)
-        return action_names(column.drop_nulls().unique().to_list())
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The names of the actions: those that are listed, else those of the sample, sorted."""
+        column = nw.from_native(self.table, eager_only=True).get_column(self.columns.action)
+        return self.columns.actions or action_names(column.drop_nulls().unique().to_list())
 
     def _check_schema(self, schema: dict[str, Any]) -> None:
-        for name in (*self._columns.names, *(self._features or ())):
+        for name in (*self.columns.names, *self.columns.features):
             if name not in schema:
                 raise UnknownNameError("column of the batches", name, schema)
         self._schema = self._schema or schema
@@ -153,12 +139,11 @@ class Sample:
                 for value in set(column.drop_nulls().unique().to_list()) - seen:
                     new[int((column == value).fill_null(value=False).to_numpy().argmax())] = True
                     seen.add(value)
-        self._new += int(new.sum())
         return new
 
 
 def read_rows(
-    batch: Any, columns: LoggedColumns, schema: Schema, names: Iterable[str], actions: Sequence[str]
+    batch: Any, columns: Columns, schema: Schema, names: Iterable[str], actions: Sequence[str]
 ) -> tuple[Read, Known]:
     """Return the features of these ``names`` of a data frame, and what is known of its rows; raises InputError."""
     frame = nw.from_native(batch, eager_only=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
 
@@ -14,34 +13,14 @@ import polars as pl
 from milpcb.core.decimals import fixed
 from milpcb.data.tables import parquet_pieces, parquet_rows
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.estimators.sample import MOST_ROWS, LoggedColumns, Sample
+from milpcb.estimators.sample import Columns, Sample
 from milpcb.experiments.results.records import INDEX
 from milpcb.logs.read import Counts, cleaned
-from milpcb.logs.source import Columns
+from milpcb.logs.source import Source, make_source
 from milpcb.offline.band import Progress
 
 PIECE = 2**20  # rows that are read at a time
 CONVERT = "polars.scan_csv('log.csv').sink_parquet('log.parquet') makes one of a CSV file of any size"
-
-
-@dataclass(frozen=True)
-class FilePiece:
-    """Consecutive rows of a file of a log."""
-
-    path: Path
-    before: int  # rows of the file before it
-    number: int  # of its first row in the log
-    frame: pl.DataFrame  # without marks of missing values
-    missing: Counts
-
-    @contextmanager
-    def named(self) -> Iterator[None]:
-        """Put the name of the file, and the number of rows before the piece, into an error about a row."""
-        try:
-            yield
-        except InputError as error:
-            place = f"{self.path}, after {fixed(self.before, 0)} rows" if self.before else str(self.path)
-            raise InputError(f"{place}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -66,15 +45,29 @@ class LogFiles:
         except pl.exceptions.PolarsError as error:
             raise InputError(f"the files of {self.name} differ in the types of their columns: {error}") from error
 
-    def pieces(self, names: Sequence[str], marks: Sequence[str], tick: Progress) -> Iterator[FilePiece]:
-        """Yield some columns of all rows, in order, without ``marks``; raises InputError with a damaged file."""
-        number = 0
+    def read(
+        self, names: Sequence[str], marks: Sequence[str], take: Callable[[pl.DataFrame, int], None], tick: Progress
+    ) -> Counts:
+        """Call ``take`` with some columns of all rows, a piece after another, and the number of its first row.
+
+        The pieces are without ``marks``; returned is how often which mark was missing. An InputError of ``take`` names
+        the file, as that of a damaged one does.
+        """
+        number, missing = 0, defaultdict[str, Counter[str]](Counter)
         for path in self.paths:
-            before = 0
+            first = number
             for whole in parquet_pieces(path, names, PIECE):
-                yield FilePiece(path, before, number, *cleaned(whole, marks))
-                before, number = before + len(whole), number + len(whole)
+                frame, lost = cleaned(whole, marks)
+                try:
+                    take(frame, number)
+                except InputError as error:
+                    before = f", after {fixed(number - first, 0)} rows" if number > first else ""
+                    raise InputError(f"{path}{before}: {error}") from error
+                for name, counts in lost.items():
+                    missing[name].update(counts)
+                number += len(frame)
                 tick(number, self.n)
+        return missing
 
 
 def is_files(log: Path) -> bool:
@@ -101,35 +94,21 @@ def log_files(log: Path) -> LogFiles:
     return LogFiles(str(log), tuple(path for path, _ in kept), tuple(rows for _, rows in kept), tuple(known[0][1]))
 
 
-def named_columns(columns: Columns) -> LoggedColumns:
-    """Return the columns of what was done, what came of it and its probability; raises InputError without the last."""
+def sample_of(files: LogFiles, columns: Columns, tick: Progress) -> tuple[Sample, Source]:
+    """Return a sample of the rows of a log, and the same as a log that was checked; InputError, UnknownNameError."""
+    if columns.group:
+        raise InputError("--group needs the rows of a group together, which one pass does not have; leave it out")
     if not (columns.randomised or columns.propensity):
         raise InputError(
             "one pass needs known propensities: --propensity COLUMN, or --randomised for a trial; they can be "
             "estimated from rows in memory only, without --one-pass"
         )
-    propensity = () if columns.randomised else columns.propensity
-    return LoggedColumns(columns.action, columns.outcome, propensity, columns.propensity_of)
-
-
-def _wanted(files: LogFiles, columns: Columns) -> tuple[str, ...]:
     for name in columns.leave_out:
         if name not in files.columns:
             raise UnknownNameError(f"column of {files.name}:", name, files.columns)
-    named = (*named_columns(columns).names, *columns.features)
-    others = () if columns.features else (name for name in files.columns if name not in columns.leave_out)
-    return tuple(dict.fromkeys((*named, *others)))
-
-
-def sampled(files: LogFiles, columns: Columns, tick: Progress) -> tuple[Sample, Counts]:
-    """Return a sample of the rows of all files, and how often which mark is missing in all; errors name the file."""
-    missing: dict[str, Counter[str]] = defaultdict(Counter)
-    sample = Sample(named_columns(columns))
-    while sample.step * MOST_ROWS < files.n:
-        sample.step *= 2
-    for piece in files.pieces(_wanted(files, columns), columns.missing, tick):
-        with piece.named():
-            sample.add(piece.frame)
-        for name, counts in piece.missing.items():
-            missing[name].update(counts)
-    return sample, missing
+    others = columns.features or (name for name in files.columns if name not in columns.leave_out)
+    sample, names = Sample(columns), tuple(dict.fromkeys((*columns.names, *others)))
+    missing = files.read(names, columns.missing, lambda frame, _: sample.add(frame), tick)
+    source = make_source(files.name, sample.table, replace(columns, leave_out=()), missing)  # these were not read
+    sample.columns = replace(columns, features=tuple(source.frame.columns))
+    return sample, replace(source, columns=columns)

@@ -18,17 +18,16 @@ import numpy as np
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed
 from milpcb.errors import InputError
-from milpcb.estimators.layout import Layout, RowCounter
+from milpcb.estimators.layout import Layout
 from milpcb.estimators.sample import Sample
-from milpcb.logs.files import LogFiles, named_columns, sampled
+from milpcb.logs.files import LogFiles
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.limits import FEWEST, what_is_kept
 from milpcb.logs.origin import as_logged
 from milpcb.logs.questions import budget_section, front_section, near_section, of_numbers, what_if
 from milpcb.logs.sections import PageSection, Unit
-from milpcb.logs.source import Columns, ScoredRows, Source, make_source
+from milpcb.logs.source import ScoredRows, Source
 from milpcb.offline import Evaluation, Stability, State, best_reference, evaluate, inference, kept_aside, stability
-from milpcb.offline.band import Progress
 from milpcb.offline.compressed import CompressedLog, at_level, evaluate_sums
 from milpcb.offline.evaluation import over_best
 from milpcb.offline.hashing import uniforms
@@ -140,49 +139,24 @@ def _in_words(found: Stability, policy: Any) -> Stability:
     return replace(found, tests=tests)
 
 
-def sample_of(files: LogFiles, columns: Columns, tick: Progress) -> tuple[Sample, Source]:
-    """Return a sample of the rows of a log, and the same as a log that was checked; InputError, UnknownNameError."""
-    if columns.group:
-        raise InputError("--group needs the rows of a group together, which one pass does not have; leave it out")
-    sample, missing = sampled(files, columns, tick)
-    source = make_source(files.name, sample.table, replace(columns, leave_out=()), missing)  # these were not read
-    return sample, replace(source, columns=columns)
-
-
 def learn_in_one_pass(
     files: LogFiles, sample: Sample, source: Source, estimator: Any, questions: Asked, step: Step
 ) -> Findings:
     """Learn from sums over the files of a log; raises InputError with a damaged file."""
     if questions.holdout:
         real("holdout", questions.holdout, "between 0 and 1 (0.3 is usual)", lambda value: 0 < value < 1)
-    layout: Layout = estimator.layout(source.frame, source.log.actions)
     with step("how rows are counted, by the sample"):
-        counter = counter_of(sample, source.columns, layout, estimator)
+        layout: Layout = estimator.layout(sample)
+    parts = [layout.empty() for _ in range(2 if questions.holdout else 1)]
+
+    def add(frame: Any, number: int) -> None:
+        aside = aside_in_pass(number + np.arange(len(frame)), questions)
+        layout.add(frame, *zip(parts, (~aside, aside), strict=False))
+
     with step(f"adding up {fixed(files.n, 0)} rows of {fixed(len(files.paths), 0)} files") as tick:
-        parts = added_up(files, counter, source.columns.missing, questions, tick)
+        files.read((*layout.log.names, *layout.features), source.columns.missing, add, tick)
     with step("the best rule"):
-        return _found(files, source, estimator, questions, counter.layout, parts)
-
-
-def counter_of(sample: Sample, columns: Columns, layout: Layout, estimator: Any) -> RowCounter:
-    """Return how rows are counted."""
-    named = named_columns(columns).by(layout.actions, listed=bool(columns.actions))
-    counter: RowCounter = estimator.row_counter(layout, sample, named)
-    return counter
-
-
-def added_up(
-    files: LogFiles, counter: RowCounter, marks: Sequence[str], questions: Asked, tick: Progress
-) -> list[Statistics]:
-    """Return the sums over the rows to learn from, and over those kept aside if there are any."""
-    parts = [counter.layout.empty() for _ in range(2 if questions.holdout else 1)]
-    for piece in files.pieces(counter.names, marks, tick):
-        with piece.named():
-            codes, known = counter.read(piece.frame)
-        aside = aside_in_pass(piece.number + np.arange(len(piece.frame)), questions)
-        for sums, rows in zip(parts, (~aside, aside), strict=False):
-            counter.add(sums, np.ascontiguousarray(codes[:, rows]), known.part(rows))
-    return parts
+        return _found(files, source, estimator, questions, layout, parts)
 
 
 def aside_in_pass(numbers: Ints, questions: Asked) -> Bools:
@@ -195,17 +169,15 @@ def _found(
     files: LogFiles, source: Source, estimator: Any, questions: Asked, layout: Layout, parts: Sequence[Statistics]
 ) -> Findings:
     columns, (learnt, *others) = source.columns, parts
-    how = {"maximise": columns.maximise, "randomised": columns.randomised}
-    estimator.fit_statistics(layout, learnt, **how)
+    estimator.fit_statistics(layout, learnt)
     as_logged(estimator, source)
     rows: CompressedLog = estimator.compressed_
     own = value_of(estimator, layout, rows, questions.level, in_sample=True)
     (y, yy), (least, most) = learnt.outcomes.sum(axis=0)[:2], learnt.outcome_range
     zero_one = least >= 0 and most <= 1 and y == yy  # y^2 is at most y, and y only at 0 and 1
     binary = bool(zero_one and not any((estimator.treatment_cost or {}).values()))
-    claims, aside = claims_of(estimator, layout.contexts(rows.codes), questions.level), None
-    for sums in others:
-        aside = estimator.compress(layout, sums, **how)
+    claims = claims_of(estimator, layout.contexts(rows.codes), questions.level)
+    aside = estimator.compress(layout, others[0]) if others else None
     return Findings(
         source,
         questions,

@@ -12,8 +12,9 @@ from milpcb.data.columns import Values
 from milpcb.data.fields import Field, UnfitError
 from milpcb.data.schema import Schema, read_columns
 from milpcb.errors import InputError
+from milpcb.estimators.sample import Columns
 from milpcb.logs.read import EMPTY
-from milpcb.logs.source import Columns, Source, actions_in
+from milpcb.logs.source import Source, actions_in
 from milpcb.offline.hashing import Words, mixed
 
 ACTION, OUTCOME = "\0action", "\0outcome"  # whatever these two columns are called

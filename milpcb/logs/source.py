@@ -10,41 +10,18 @@ import numpy as np
 import polars as pl
 
 from milpcb.core.decimals import fixed
-from milpcb.data.actions import action_name, columns_of
+from milpcb.data.actions import action_name
 from milpcb.data.schema import Schema
 from milpcb.data.tables import CODE
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
+from milpcb.estimators.sample import Columns
 from milpcb.logs.features import leaks, notes_on_left, usable
 from milpcb.logs.features import notes as notes_of
 from milpcb.logs.read import EMPTY, Counts, cleaned, read_file
 from milpcb.offline import Diagnostics, Log, Scores, read_log
 from milpcb.offline.band import Progress
 from milpcb.types import Floats, Ints
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which column is what."""
-
-    # action, outcome: names; what was done, and what came of it
-    action: str
-    outcome: str
-    maximise: bool  # whether a larger outcome is better
-    # name of the column with the probability of what was done, or names of K columns, one for each action: of those
-    # ``propensity_of``, in the order of ``actions``, or called as the actions; () where it is not known
-    propensity: tuple[str, ...] = ()
-    propensity_of: tuple[str, ...] = ()
-    randomised: bool = False  # whether each action had the same probability in every row, as in a randomised trial
-    # names of the columns that policies may read; () for all that are nothing else, identifiers and dates left out
-    features: tuple[str, ...] = ()
-    leave_out: tuple[str, ...] = ()  # names of columns that policies may not read
-    # name of the column whose values mark rows that belong together, such as the person; "" where rows are independent.
-    # It is no feature unless it is named as one
-    group: str = ""
-    weight: str = ""  # name of the column of how much each row counts; "" where each counts once
-    actions: tuple[str, ...] = ()  # names of the actions in order; () for those of the log, sorted
-    missing: tuple[str, ...] = ()  # marks of a missing value in any column, beside the usual ones, see milpcb.logs.read
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,8 +195,7 @@ def _propensity(name: str, frame: pl.DataFrame, columns: Columns, done: Any) -> 
     if len(read) < 2:
         return next(iter(read.values()), None)
     actions = columns.actions or [*dict.fromkeys(map(action_name, done.tolist()))]
-    order = columns_of("propensity", columns.propensity, columns.propensity_of, actions, listed=bool(columns.actions))
-    return {action: read[column] for action, column in zip(actions, order, strict=True)}
+    return {action: read[column] for action, column in zip(actions, columns.by(actions).propensity, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,10 @@ import pytest
 
 from milpcb.errors import InputError
 from milpcb.estimators import LoggedPolicyTree, parity, share_at_most
+from milpcb.estimators.sample import Columns
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
-from milpcb.logs.source import Columns, make_source
+from milpcb.logs.source import make_source
 from milpcb.policies import from_json
 from tests.learned import NO_CLAIMS, command
 from tests.refused import refused

@@ -17,7 +17,7 @@ from milpcb.estimators import (
     LoggedThresholdRule,
 )
 from milpcb.estimators import sample as samples
-from milpcb.estimators.sample import LoggedColumns, Sample
+from milpcb.estimators.sample import Columns, Sample
 from milpcb.offline import Evaluation, evaluate
 from milpcb.offline.compressed import compressed_contexts, evaluate_sums
 from milpcb.offline.sufficient_statistics import Grid
@@ -186,7 +186,9 @@ def test_a_sample_is_of_bounded_size_and_keeps_what_is_new(monkeypatch: pytest.M
     monkeypatch.setattr(samples, "MOST_ROWS", 100)
     frame = pl.DataFrame({"x": np.arange(5000.0), "s": ["a"] * 5000, "y": [1.0] * 5000})
     frame[3001, "x"], frame[3003, "s"], frame[4005, "s"] = None, "b", None
-    found = Sample.of(batches(frame, 700), LoggedColumns("s", "y", ()))
+    found = Sample(Columns("s", "y", maximise=True, randomised=True))
+    for batch in batches(frame, 700):
+        found.add(batch)
     numbers = found.table["x"].fill_null(3001).to_list()
     assert {3001, 3003, 4005} <= set(numbers)
     assert {number for number in numbers if number % found.step} == {3001, 3003, 4005}

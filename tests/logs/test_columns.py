@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 from milpcb.errors import InputError
+from milpcb.estimators.sample import Columns
 from milpcb.logs.origin import digest
-from milpcb.logs.source import Columns, make_source, read_source
+from milpcb.logs.source import make_source, read_source
 from tests.refused import refused
 
 ROWS = 240

@@ -12,18 +12,11 @@ import pytest
 from milpcb.errors import InputError, MilpcbError
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.estimators.layout import Layout
+from milpcb.estimators.sample import Columns
 from milpcb.logs import files
-from milpcb.logs.files import log_files
+from milpcb.logs.files import log_files, sample_of
 from milpcb.logs.findings import Asked, Findings
-from milpcb.logs.learning import (
-    added_up,
-    claims_of,
-    counter_of,
-    learn_in_one_pass,
-    sample_of,
-    value_of,
-)
-from milpcb.logs.source import Columns
+from milpcb.logs.learning import aside_in_pass, claims_of, learn_in_one_pass, value_of
 from milpcb.offline import IntervalEstimate, evaluate
 from milpcb.offline.sufficient_statistics import Statistics
 from tests import learned
@@ -74,13 +67,13 @@ def learner() -> LoggedPolicyTree:
     return LoggedPolicyTree(method="ips", thresholds=4)
 
 
-def summed(folder: Path, **asked: Any) -> tuple[Layout, list[Statistics]]:
-    """Return the cells of a log, and the sums over its rows."""
-    found, questions = log_files(folder), Asked(**asked)
-    sample, source = sample_of(found, COLUMNS, lambda *_: None)
-    layout: Layout = learner().layout(source.frame, source.log.actions)
-    counter = counter_of(sample, COLUMNS, layout, learner())
-    return layout, added_up(found, counter, (), questions, lambda *_: None)
+def summed(folder: Path) -> tuple[Layout, Statistics, Any]:
+    """Return the cells of a log, the sums over its rows, and the rows themselves."""
+    found = log_files(folder)
+    layout, frame = learner().layout(sample_of(found, COLUMNS, lambda *_: None)[0]), found.frame()
+    sums = layout.empty()
+    layout.add(frame, (sums, slice(None)))
+    return layout, sums, frame
 
 
 def learnt(folder: Path, **asked: Any) -> Findings:
@@ -122,7 +115,7 @@ def test_rows_kept_aside_have_ordinary_intervals(fixed: Path, found: Findings) -
     X = whole.select("x", "z", "place")
     in_memory = learner().fit(X, whole["done"], reward=whole["y"], propensity=whole["p"].to_numpy())
     seen = evaluate(in_memory.scores_, found.estimator.policy_, contexts=X)
-    layout, _ = summed(fixed)
+    layout = summed(fixed)[0]
     own = value_of(found.estimator, layout, found.learnt, 0.95)
     for name in ("value", "gain", "logged", "reference_value"):
         assert_alike(getattr(own, name), getattr(seen, name))
@@ -137,7 +130,7 @@ def test_rows_kept_aside_have_ordinary_intervals(fixed: Path, found: Findings) -
 
 def test_no_rule_gains_more_than_what_is_claimed(fixed: Path, found: Findings) -> None:
     """Of other rules, drawn at random from the class, none has a gain whose interval ends beyond the most claimed."""
-    layout, _ = summed(fixed)
+    layout = summed(fixed)[0]
     contexts, rng = layout.contexts(found.learnt.codes), np.random.default_rng(0)
     claims = claims_of(found.estimator, contexts, 0.95)
     each, best = np.log(4 / 0.05) + claims.log_size + np.log(3), found.learnt.best_action
@@ -155,8 +148,12 @@ def test_no_rule_gains_more_than_what_is_claimed(fixed: Path, found: Findings) -
 
 def test_rows_kept_aside_are_drawn_by_their_place(fixed: Path) -> None:
     """About a share of the rows is kept aside, others with another seed; both parts together are the log."""
-    both = [summed(fixed, holdout=0.3, seed=seed)[1] for seed in (0, 1)]
-    (everything,) = summed(fixed)[1]
+    layout, everything, frame = summed(fixed)
+    both = []
+    for seed in (0, 1):
+        aside = aside_in_pass(np.arange(len(frame)), Asked(holdout=0.3, seed=seed))
+        both.append([layout.empty(), layout.empty()])
+        layout.add(frame, *zip(both[-1], (~aside, aside), strict=True))
     for kept, aside in both:
         assert np.array_equal(kept.cells + aside.cells, everything.cells)  # whole scores: sums are exact
         assert 0.2 < len(aside) / len(everything) < 0.4

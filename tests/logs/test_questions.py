@@ -9,13 +9,14 @@ import polars as pl
 import pytest
 
 from milpcb.estimators import LoggedPolicyTree, never, share_at_most
+from milpcb.estimators.sample import Columns
 from milpcb.logs import questions as near
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
 from milpcb.logs.limits import Limit, limit_of
 from milpcb.logs.questions import SHARES, budget_values, columns_read, restricted, usual_restrictions, what_if
 from milpcb.logs.rule import drawn_parts
-from milpcb.logs.source import Columns, make_source, numbered
+from milpcb.logs.source import make_source, numbered
 from milpcb.offline import best_reference
 from milpcb.offline.restrictions import gain_band
 from milpcb.oracles import open_oracle

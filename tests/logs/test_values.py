@@ -10,8 +10,9 @@ import pytest
 
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
+from milpcb.estimators.sample import Columns
 from milpcb.logs.read import read_file
-from milpcb.logs.source import Columns, make_source, read_source
+from milpcb.logs.source import make_source, read_source
 
 ROWS = 300
 AGES = [18 + 8 * i % 63 for i in range(ROWS)]  # every one of 63 ages

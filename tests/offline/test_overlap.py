@@ -10,10 +10,11 @@ from scipy.stats import norm
 
 from milpcb.errors import InputError, LogWarning
 from milpcb.estimators import LoggedPolicyTree
+from milpcb.estimators.sample import Columns
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
 from milpcb.logs.page import first, worth_lines
-from milpcb.logs.source import Columns, make_source
+from milpcb.logs.source import make_source
 from milpcb.offline import best_reference, evaluate, no_worse_than, read_log, scores
 from milpcb.offline.cross_fitting import _other_splits
 from milpcb.offline.overlap import column_tests, counted, in_parts, parts_without, rows_of_actions

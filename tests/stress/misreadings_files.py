@@ -17,9 +17,9 @@ from typing import Any
 import polars as pl
 
 from milpcb.errors import InputError
-from milpcb.logs.files import log_files
-from milpcb.logs.learning import sample_of
-from milpcb.logs.source import Columns, Source, read_source
+from milpcb.estimators.sample import Columns
+from milpcb.logs.files import log_files, sample_of
+from milpcb.logs.source import Source, read_source
 
 Outcome = tuple[str, str]  # "as meant", "reported", "refused" or "SILENT", and what was read how
 N = 150  # rows

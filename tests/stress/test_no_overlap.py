@@ -14,11 +14,12 @@ import polars as pl
 import pytest
 
 from milpcb.estimators import LoggedPolicyTree
+from milpcb.estimators.sample import Columns
 from milpcb.logs import words
 from milpcb.logs.findings import Asked, Findings
 from milpcb.logs.learning import find
 from milpcb.logs.limits import limit_of
-from milpcb.logs.source import Columns, make_source
+from milpcb.logs.source import make_source
 from milpcb.offline import State, evaluate, inference, read_log, scores
 from milpcb.rng import child
 from milpcb.types import Bools, Floats, Ints
