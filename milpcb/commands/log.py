@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from milpcb.data.schema import Schema
-    from milpcb.estimators.sample import Columns
+    from milpcb.estimators.inputs import Columns
     from milpcb.experiments.study.cells import Cell
     from milpcb.experiments.study.sections import Config
     from milpcb.logs.origin import Origin
@@ -179,7 +179,7 @@ def source_of(log: Path, columns: Columns, given: dict[str, Any], known: Schema 
 
 def columns_of(log: Path, given: dict[str, Any], origin: Origin | None = None) -> Columns:
     """Return which column of a log is what; those of a policy's ``origin`` need no names. Raises InputError."""
-    from milpcb.estimators.sample import Columns
+    from milpcb.estimators.inputs import Columns
     from milpcb.logs.files import is_files
 
     alike = {name: given[name] for name in ("leave_out", "group", "weight", "actions", "missing")}

@@ -15,10 +15,9 @@ from milpcb.data.actions import action_name
 from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.inputs import checked, read_features
-from milpcb.estimators.layout import Layout
+from milpcb.estimators.inputs import Columns, checked, read_features
+from milpcb.estimators.one_pass import Layout, Sample, batches_of
 from milpcb.estimators.rows import Rows, explicit_cuts
-from milpcb.estimators.sample import Columns, Sample, batches_of
 from milpcb.offline.compressed import CompressedLog, compress
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.log import RANDOMISED

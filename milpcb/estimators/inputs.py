@@ -1,9 +1,9 @@
-"""Inputs of estimators: features, validated as scikit-learn does; tables of costs, labels, and weights."""
+"""Inputs of estimators: features, validated as by scikit-learn; costs, labels and weights; the columns of a log."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from milpcb.core.checks import LARGEST, number_array
-from milpcb.data.actions import action_name, is_missing, place, places
+from milpcb.data.actions import action_name, columns_of, is_missing, place, places
 from milpcb.data.columns import Values, as_numbers
 from milpcb.data.frames import as_array, check_once, is_frame, table_names
 from milpcb.data.schema import Schema
@@ -150,3 +150,40 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats:
     if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
         raise InputError("Sample weights must contain at least one non-zero number, all finite and none negative")
     return weight
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column is what."""
+
+    # action, outcome: names; what was done, and what came of it
+    action: str
+    outcome: str
+    maximise: bool  # whether a larger outcome is better
+    # name of the column with the probability of what was done, or names of K columns, one for each action: of those
+    # ``propensity_of``, in the order of ``actions``, or called as the actions; () where it is not known
+    propensity: tuple[str, ...] = ()
+    propensity_of: tuple[str, ...] = ()
+    randomised: bool = False  # whether each action had the same probability in every row, as in a randomised trial
+    # names of the columns that policies may read; () for all that are nothing else, identifiers and dates left out
+    features: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()  # names of columns that policies may not read
+    # name of the column whose values mark rows that belong together, such as the person; "" where rows are independent.
+    # It is no feature unless it is named as one
+    group: str = ""
+    weight: str = ""  # name of the column of how much each row counts; "" where each counts once
+    actions: tuple[str, ...] = ()  # names of the actions in order; () for those of the log, sorted
+    missing: tuple[str, ...] = ()  # marks of a missing value in any column, beside the usual ones, see milpcb.logs.read
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of action, outcome and propensities."""
+        return (self.action, self.outcome, *self.propensity)
+
+    def by(self, actions: Sequence[str]) -> Columns:
+        """Return the names with K columns of probabilities in the order of ``actions``, see data.actions.columns_of."""
+        if len(self.propensity) < 2 and not self.propensity_of:
+            return self
+        listed = bool(self.actions)
+        columns = columns_of("propensity", self.propensity, self.propensity_of, actions, listed=listed)
+        return replace(self, propensity=columns, propensity_of=())

@@ -13,7 +13,8 @@ import polars as pl
 from milpcb.core.decimals import fixed
 from milpcb.data.tables import parquet_pieces, parquet_rows
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.estimators.sample import Columns, Sample
+from milpcb.estimators.inputs import Columns
+from milpcb.estimators.one_pass import Sample
 from milpcb.experiments.results.records import INDEX
 from milpcb.logs.read import Counts, cleaned
 from milpcb.logs.source import Source, make_source

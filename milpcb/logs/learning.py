@@ -18,8 +18,7 @@ import numpy as np
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed
 from milpcb.errors import InputError
-from milpcb.estimators.layout import Layout
-from milpcb.estimators.sample import Sample
+from milpcb.estimators.one_pass import Layout, Sample
 from milpcb.logs.files import LogFiles
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.limits import FEWEST, what_is_kept

@@ -12,7 +12,7 @@ from milpcb.data.columns import Values
 from milpcb.data.fields import Field, UnfitError
 from milpcb.data.schema import Schema, read_columns
 from milpcb.errors import InputError
-from milpcb.estimators.sample import Columns
+from milpcb.estimators.inputs import Columns
 from milpcb.logs.read import EMPTY
 from milpcb.logs.source import Source, actions_in
 from milpcb.offline.hashing import Words, mixed

@@ -14,8 +14,7 @@ from milpcb.data.actions import action_name
 from milpcb.data.schema import Schema
 from milpcb.data.tables import CODE
 from milpcb.errors import InputError, UnknownNameError, clipped
-from milpcb.estimators.inputs import Features
-from milpcb.estimators.sample import Columns
+from milpcb.estimators.inputs import Columns, Features
 from milpcb.logs.features import leaks, notes_on_left, usable
 from milpcb.logs.features import notes as notes_of
 from milpcb.logs.read import EMPTY, Counts, cleaned, read_file

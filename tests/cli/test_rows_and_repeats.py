@@ -8,7 +8,7 @@ import pytest
 
 from milpcb.errors import InputError
 from milpcb.estimators import LoggedPolicyTree, parity, share_at_most
-from milpcb.estimators.sample import Columns
+from milpcb.estimators.inputs import Columns
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
 from milpcb.logs.source import make_source

@@ -16,8 +16,9 @@ from milpcb.estimators import (
     LoggedScoringRule,
     LoggedThresholdRule,
 )
-from milpcb.estimators import sample as samples
-from milpcb.estimators.sample import Columns, Sample
+from milpcb.estimators import one_pass as samples
+from milpcb.estimators.inputs import Columns
+from milpcb.estimators.one_pass import Sample
 from milpcb.offline import Evaluation, evaluate
 from milpcb.offline.compressed import compressed_contexts, evaluate_sums
 from milpcb.offline.sufficient_statistics import Grid

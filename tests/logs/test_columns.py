@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from milpcb.errors import InputError
-from milpcb.estimators.sample import Columns
+from milpcb.estimators.inputs import Columns
 from milpcb.logs.origin import digest
 from milpcb.logs.source import make_source, read_source
 from tests.refused import refused

@@ -10,7 +10,7 @@ import pytest
 from milpcb.data.conditions import holds
 from milpcb.data.tables import csv_text, read_table
 from milpcb.errors import InputError
-from milpcb.estimators.sample import Columns
+from milpcb.estimators.inputs import Columns
 from milpcb.logs.read import read_file
 from milpcb.logs.source import make_source
 from tests.refused import refused

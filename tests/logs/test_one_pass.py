@@ -11,8 +11,8 @@ import pytest
 
 from milpcb.errors import InputError, MilpcbError
 from milpcb.estimators import LoggedPolicyTree
-from milpcb.estimators.layout import Layout
-from milpcb.estimators.sample import Columns
+from milpcb.estimators.inputs import Columns
+from milpcb.estimators.one_pass import Layout
 from milpcb.logs import files
 from milpcb.logs.files import log_files, sample_of
 from milpcb.logs.findings import Asked, Findings

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from milpcb.estimators import LoggedPolicyTree, never, share_at_most
-from milpcb.estimators.sample import Columns
+from milpcb.estimators.inputs import Columns
 from milpcb.logs import questions as near
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find

@@ -10,7 +10,7 @@ import pytest
 
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
-from milpcb.estimators.sample import Columns
+from milpcb.estimators.inputs import Columns
 from milpcb.logs.read import read_file
 from milpcb.logs.source import make_source, read_source
 

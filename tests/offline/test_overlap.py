@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from milpcb.errors import InputError, LogWarning
 from milpcb.estimators import LoggedPolicyTree
-from milpcb.estimators.sample import Columns
+from milpcb.estimators.inputs import Columns
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
 from milpcb.logs.page import first, worth_lines

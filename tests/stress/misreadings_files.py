@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from milpcb.errors import InputError
-from milpcb.estimators.sample import Columns
+from milpcb.estimators.inputs import Columns
 from milpcb.logs.files import log_files, sample_of
 from milpcb.logs.source import Source, read_source
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from milpcb.estimators import LoggedPolicyTree
-from milpcb.estimators.sample import Columns
+from milpcb.estimators.inputs import Columns
 from milpcb.logs import words
 from milpcb.logs.findings import Asked, Findings
 from milpcb.logs.learning import find

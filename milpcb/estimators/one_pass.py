@@ -1,20 +1,25 @@
-"""Batches of a log that does not fit memory: a sample of its rows, and what a pass reads of each batch."""
+"""Rows that do not fit memory: a sample of them, and how they are counted in the cells of sufficient statistics."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from functools import cached_property
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from milpcb.data.actions import action_name, columns_of
-from milpcb.data.columns import Values
+from milpcb.data.actions import action_name
+from milpcb.data.columns import Column, Values
 from milpcb.data.fields import Field
 from milpcb.data.frames import GivenColumn, given_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
+from milpcb.estimators.inputs import Columns
 from milpcb.offline.log import action_names, divided
-from milpcb.offline.sufficient_statistics import Known
+from milpcb.offline.overlap import compared, completed, expected_of, parts_without
+from milpcb.offline.sufficient_statistics import Codes, Grid, Known, Statistics
 from milpcb.types import Bools, Floats, Ints
 
 MOST_ROWS = 1_000_000  # of the sample
@@ -29,43 +34,6 @@ def batches_of(batches: Iterable[Any] | Callable[[], Iterable[Any]]) -> Iterable
     if iter(batches) is batches:
         raise InputError("the batches are read twice: give a list, or a function that returns them anew at each call")
     return batches
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which column is what."""
-
-    # action, outcome: names; what was done, and what came of it
-    action: str
-    outcome: str
-    maximise: bool  # whether a larger outcome is better
-    # name of the column with the probability of what was done, or names of K columns, one for each action: of those
-    # ``propensity_of``, in the order of ``actions``, or called as the actions; () where it is not known
-    propensity: tuple[str, ...] = ()
-    propensity_of: tuple[str, ...] = ()
-    randomised: bool = False  # whether each action had the same probability in every row, as in a randomised trial
-    # names of the columns that policies may read; () for all that are nothing else, identifiers and dates left out
-    features: tuple[str, ...] = ()
-    leave_out: tuple[str, ...] = ()  # names of columns that policies may not read
-    # name of the column whose values mark rows that belong together, such as the person; "" where rows are independent.
-    # It is no feature unless it is named as one
-    group: str = ""
-    weight: str = ""  # name of the column of how much each row counts; "" where each counts once
-    actions: tuple[str, ...] = ()  # names of the actions in order; () for those of the log, sorted
-    missing: tuple[str, ...] = ()  # marks of a missing value in any column, beside the usual ones, see milpcb.logs.read
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Those of action, outcome and propensities."""
-        return (self.action, self.outcome, *self.propensity)
-
-    def by(self, actions: Sequence[str]) -> Self:
-        """Return the names with K columns of probabilities in the order of ``actions``, see data.actions.columns_of."""
-        if len(self.propensity) < 2 and not self.propensity_of:
-            return self
-        listed = bool(self.actions)
-        columns = columns_of("propensity", self.propensity, self.propensity_of, actions, listed=listed)
-        return replace(self, propensity=columns, propensity_of=())
 
 
 class Sample:
@@ -140,6 +108,116 @@ class Sample:
                     new[int((column == value).fill_null(value=False).to_numpy().argmax())] = True
                     seen.add(value)
         return new
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Places where the parts of each row are counted."""
+
+    log: Columns  # with K columns of propensities in the order of the actions, if there are so many
+    schema: Schema  # of the columns of the table
+    columns: tuple[Column, ...]  # the d numbers that policies read
+    cuts: tuple[tuple[float, ...], ...]  # cut points of each, ascending
+    order: int  # numbers that a part of a policy tests at most
+    actions: tuple[str, ...]  # K names
+    least: float  # to which propensities are raised, where they are no shares
+    parts: tuple[CodedPart, ...] | None = ()  # in which an action may not be played; None: actions may be everywhere
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells."""
+        return Grid(tuple(len(cuts) + 1 for cuts in self.cuts), self.order)
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """The columns that the numbers are made of."""
+        return tuple(dict.fromkeys(column.name for column in self.columns))
+
+    def empty(self) -> Statistics:
+        """Return the sums over no rows."""
+        return Statistics.empty(self.grid, len(self.actions))
+
+    def add(self, frame: Any, *parts: tuple[Statistics, Any]) -> None:
+        """Add rows of a data frame to sums, to each of the ``parts`` those that it names; raises InputError."""
+        values, known = read_rows(frame, self.log, self.schema, self.features, self.actions)
+        codes = self.codes(values)
+        known = replace(known, barred=self._barred(codes, known))
+        for sums, rows in parts:
+            least = 0.0 if self.log.randomised else self.least
+            sums.add_rows(np.ascontiguousarray(codes[:, rows]), known.part(rows), least)
+
+    def codes(self, values: Read) -> Codes:
+        """Return the bins (d, n): the number of cut points below each number; raises InputError."""
+        found: list[Codes] = []
+        for column, cuts in zip(self.columns, self.cuts, strict=True):
+            distinct, place = values[column.name]
+            code = np.searchsorted(cuts, column.read(distinct)).astype(np.int32)
+            found.append(code if place is None else code[place])
+        return np.array(found, dtype=np.int32)
+
+    def contexts(self, codes: Ints) -> Floats:
+        """Return numbers (m, d) in these bins (m, d)."""
+        found = np.zeros(codes.shape)
+        for f, cuts in enumerate(self.cuts):
+            if cuts:  # 0 and 1 are numbers that scoring rules add up, others are only compared with cut points
+                numbers = (0.0, 1.0) if cuts == (0.5,) else (*cuts, np.nextafter(cuts[-1], np.inf))
+                found[:, f] = np.array(numbers)[codes[:, f]]
+        found.setflags(write=False)
+        return found
+
+    def with_parts(self, frame: Any) -> Layout:
+        """Return the layout with the parts in which the rows of a sample have none of some action; InputError."""
+        values, known = read_rows(frame, self.log, self.schema, self.features, self.actions)
+        codes, each = self.codes(values), np.ones(len(known.action))
+        tests = [
+            compared(str(f), codes[f].astype(float), float(cut), up=up)
+            for f, cuts in enumerate(self.cuts)
+            for cut in range(len(cuts))
+            for up in (True, False)
+        ]
+        expected, found = expected_of(known.action, self._chances(known), each), []
+        for part in parts_without(tests, known.action, each, expected, self.least):
+            coded = tuple((int(test.name), test.up, int(np.floor(test.cut))) for test in part.tests)
+            words = (
+                self.columns[f].test("<=" if up else ">", self.cuts[f][cut], binary=self.cuts[f] == (0.5,))
+                for f, up, cut in coded
+            )
+            found.append(CodedPart(part.action, coded, " and ".join(words)))
+        return replace(self, parts=tuple(found))
+
+    def _chances(self, known: Known) -> Floats:
+        """Return the propensities (n, K) of all actions in some rows, NaN where they are not known."""
+        if known.chances is not None:
+            return known.chances
+        found = np.full((len(known.action), len(self.actions)), np.nan)
+        if not self.log.randomised:
+            found[np.arange(len(found)), known.action] = known.propensity
+        return found
+
+    def _barred(self, codes: Codes, known: Known) -> Bools | None:
+        """Return the cells (n, K) without rows; None for none."""
+        if self.parts is None:
+            return None
+        cells = completed(self._chances(known)) == 0
+        for part in self.parts:
+            cells[part.within(codes), part.action] = True
+        return cells if cells.any() else None
+
+
+@dataclass(frozen=True)
+class CodedPart:
+    """A part in which an action was never done, or nearly so."""
+
+    action: int
+    tests: tuple[tuple[int, bool, int], ...]  # column, whether its bin is up to a number or above, and that number
+    words: str  # who is in it
+
+    def within(self, codes: Codes) -> Bools:
+        """Return which rows, by their bins (d, n), are in it."""
+        found = np.ones(codes.shape[1], dtype=bool)
+        for column, up, cut in self.tests:
+            found &= (codes[column] <= cut) == up
+        return found
 
 
 def read_rows(
