@@ -45,8 +45,6 @@ class FromBatches(PolicyEstimator):
     random_state : seed of the folds and of the models
     overlap : "required": actions are played only where the log has rows of them, in each part of the policy, and where
         their propensities are not 0; "ignore": everywhere, whatever the scores are made of there
-    objective : "value", the best estimate; or "guaranteed", the greatest lower end of the gain over treating all alike
-        (milpcb.offline.LowerEnds), which keeps away from what few rows with large weights promise
 
     """
 
@@ -58,7 +56,6 @@ class FromBatches(PolicyEstimator):
     treatment_cost: Any = None
     random_state: int = 0
     overlap: str = "required"
-    objective: str = "value"
 
     def fit_batches(
         self,
@@ -196,10 +193,10 @@ class FromBatches(PolicyEstimator):
         if self._order() is None:
             raise InputError("how many columns a part of such a policy tests has no bound; fit it to rows in memory")
         own_models = self.model_outcome is not None or self.model_propensity is not None
-        if self._counts_rows or self.monotone or self.objective != "value" or own_models:
+        if self._counts_rows or self.monotone or own_models:
             raise InputError(
-                "limits on the rows of a part, orders (monotone), what is guaranteed (objective) and your own models "
-                "need the rows themselves: leave them out, or learn from rows in memory"
+                "limits on the rows of a part, orders (monotone) and your own models need the rows themselves: leave "
+                "them out, or learn from rows in memory"
             )
         every = self.constraints if isinstance(self.constraints, (list, tuple)) else [self.constraints]
         if not all(isinstance(rule, ShareAtMost) for rule in every):

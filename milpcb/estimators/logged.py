@@ -3,25 +3,24 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self, cast
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import choice
 from milpcb.data.actions import action_name
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.batches import FromBatches
 from milpcb.estimators.inputs import Features, checked, read_features, read_targets, read_weights
-from milpcb.estimators.rows import Rows, best_under, guards_of, spread, summed, total_of
-from milpcb.offline import Evaluation, Log, LowerEnds, NoWorseThan, Scores, best_reference, evaluate, read_log, scores
+from milpcb.estimators.rows import Rows, best_under, guards_of, summed
+from milpcb.offline import Evaluation, Log, NoWorseThan, Scores, evaluate, read_log, scores
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.overlap import FALL, counted, rows_of_actions, seen_everywhere
 from milpcb.offline.question import Question
 from milpcb.protocols import PolicyClass
 from milpcb.types import Answer, Floats
 
-OBJECTIVES = ("value", "guaranteed")
 IMITATES = "neither reward nor cost was given, so the policy learns to do what was done most often"
 
 
@@ -30,8 +29,6 @@ class FromLog(FromBatches):
 
     Attributes
     ----------
-    by_value_, lower_ends_ : with the objective "guaranteed", the policy of the best estimate, else None; and what
-        gives the lower ends of both
     scores_ : the table of scores and what is to be known of it, ``scores_.diagnostics``; None without outcomes
 
     """
@@ -73,14 +70,8 @@ class FromLog(FromBatches):
         return self._from_scores(features, found, np.array(found.actions))
 
     def _from_scores(self, features: Features, found: Scores, actions: Any) -> Self:
-        choice("objective", self.objective, OBJECTIVES)
         self.scores_ = found
-        self.by_value_: Any = None
-        self._learn(features, found.table, actions, found.weight, maximise=found.maximise)
-        if self.objective == "guaranteed" and hasattr(by := cast("Any", self.by_value_), "with_columns"):
-            names = self.policy_.names
-            self.by_value_ = by.with_columns(self.schema_, names.columns, names.actions)
-        return self
+        return self._learn(features, found.table, actions, found.weight, maximise=found.maximise)
 
     def score(
         self,
@@ -152,28 +143,16 @@ class FromLog(FromBatches):
         return [rule for rule in self.constraints if rule not in guards] if guards else self.constraints
 
     def _optimise(self, policies: PolicyClass, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
-        """Return the answer under the limits that hold with confidence too, and by the objective."""
-        guards = self._guards()
+        """Return the answer under the limits that hold with confidence too."""
+        guards, ask = self._guards(), partial(super()._optimise, policies, rows, costs)
 
-        def best(totals: Floats) -> Answer:
-            def ask(kept: Sequence[LabelConstraint]) -> Answer:
-                return super(FromLog, self)._optimise(policies, rows, totals, kept)
+        def search(seen: list[LabelConstraint]) -> Answer:
+            kept = [*rules, *seen]
+            if not guards or self.scores_ is None:
+                return ask(kept)
+            return best_under(guards, policies, rows, kept, ask, self.scores_.actions)
 
-            def search(seen: list[LabelConstraint]) -> Answer:
-                kept = [*rules, *seen]
-                if not guards or self.scores_ is None:
-                    return ask(kept)
-                return best_under(guards, policies, rows, kept, ask, self.scores_.actions)
-
-            return self._seen_everywhere(search, rows)
-
-        answer = best(costs)
-        if self.objective == "value":
-            return answer
-        self.by_value_, ends = answer.policy, self._pessimistic(policies, rows, rules, guards)
-        # Parts without rows are looked for at the policies found: the other one may have been spared a part.
-        found = min(best(ends), answer, key=lambda each: total_of(each, rows, ends))
-        return replace(found, lower=answer.lower)
+        return self._seen_everywhere(search, rows)
 
     def _seen_everywhere(self, search: Callable[[list[LabelConstraint]], Answer], rows: Rows) -> Answer:
         if self.overlap == "ignore":
@@ -194,23 +173,13 @@ class FromLog(FromBatches):
     def _guards(self) -> list[NoWorseThan]:
         guards = guards_of(self.constraints)
         if self.scores_ is None:
-            if guards or self.objective != "value":
-                raise InputError("limits with confidence, and what is guaranteed, need outcomes: give reward= or cost=")
+            if guards:
+                raise InputError("limits with confidence need outcomes: give reward= or cost=")
             return []
         kept = np.flatnonzero(self.scores_.weight > 0)
         for guard in guards:
             guard.check_rows(len(self.scores_.table))
         return [guard.take(kept) for guard in guards]
-
-    def _pessimistic(
-        self, policies: PolicyClass, rows: Rows, rules: Sequence[LabelConstraint], guards: Sequence[NoWorseThan]
-    ) -> Floats:
-        """Return the costs (g, K) whose best policy has the greatest lower end."""
-        found, contexts = self.scores_.take(np.flatnonzero(self.scores_.weight > 0)), rows.contexts[rows.group]
-        limits = [spread(rule, rows) for rule in rules] + [guard.on_rows(contexts, found.actions) for guard in guards]
-        how: dict[str, Any] = {"kind": self._question_kind, "seed": self.random_state}
-        self.lower_ends_ = LowerEnds(policies, contexts, found, best_reference(found, limits), **how)
-        return summed(self.lower_ends_.costs, rows)
 
     def estimate_scores(self, log: Log, columns: Mapping[str, Any] | None = None, **options: Any) -> Scores:
         """Return milpcb.offline.scores by these parameters and ``options``; prices may be names of ``columns`` (n,)."""

@@ -126,12 +126,6 @@ def best_under(
     return replace(min(found, key=lambda answer: answer.upper), lower=min(answer.lower for answer in found))
 
 
-def spread(rule: LabelConstraint, rows: Rows) -> LabelConstraint:
-    """Return a rule on the distinct contexts as one on the n rows, by what each weighs."""
-    share = rows.weight / rows.sizes[rows.group]
-    return replace(rule, weights=np.asarray(rule.weights)[rows.group] * share[:, None])
-
-
 def summed(table: Floats, rows: Rows) -> Floats:
     """Return the sums (g, K) of a table (n, K) at each distinct context."""
     return exact_sums(table, np.ones(len(table)), rows.group, len(rows.contexts))

@@ -146,7 +146,6 @@ LOGGED: list[tuple[Callable[[], object], str]] = [
             (LoggedPolicyTree(method="dm"), "method"),
             (LoggedPolicyTree(method="ips", thresholds="all"), "every cut"),
             (LoggedPolicyTree(method="ips", min_samples_leaf=5), "limits on the rows"),
-            (LoggedPolicyTree(method="ips", objective="guaranteed"), "guaranteed"),
             (LoggedPolicyTree(method="ips", model_outcome=Ridge()), "your own models"),
             (LoggedPolicyTree(method="ips", max_depth=3, thresholds=MANY), "combinations"),
             (LoggedScoringRule(method="ips", max_tests=None), "no bound"),

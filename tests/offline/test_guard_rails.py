@@ -1,13 +1,11 @@
 """Limits on a second outcome that hold with confidence, for all or for each group, and what is guaranteed."""
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 import pytest
 
 from milpcb.errors import InfeasibleError, InputError
-from milpcb.estimators import LoggedPolicyTree, never, share_at_most
+from milpcb.estimators import LoggedPolicyTree, share_at_most
 from milpcb.offline import LowerEnds, best_reference, no_worse_for_each, no_worse_than, read_log, scores
 from milpcb.offline.intervals import drawn_again
 from milpcb.oracles import open_oracle
@@ -117,22 +115,6 @@ def test_what_is_compared_with_keeps_its_own_limit(two):
     guard = no_worse_than("no", outcome=limits, draws=40, margin=-1.0)
     with pytest.raises(InfeasibleError, match="no policy of the class is shown by these 600 rows to keep"):
         LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
-
-
-@pytest.mark.parametrize("rule", [share_at_most("yes", 0.3), never("yes", where="x1 = 1")])
-def test_what_is_guaranteed_is_over_the_reference_of_the_constraints(rule, two):
-    """The best way to treat all alike that keeps them, as that of the claims: not one that they forbid."""
-    X, done, outcome, _ = two
-    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[rule], objective="guaranteed")
-    weight = np.arange(len(X)) % 3
-    found, kept = tree.fit(X, done, **outcome, sample_weight=weight).lower_ends_.reference, weight > 0
-    free = LoggedPolicyTree(max_depth=1, method="snips", constraints=[rule]).fit(X, done, **outcome)
-    assert found.name != "always 'yes'"
-    each = weight[kept, None] / weight[kept].mean()
-    rules = [replace(rule, weights=np.asarray(rule.weights) * each) for rule in free.problem(X[kept]).constraints]
-    by_rows = best_reference(tree.scores_.take(np.flatnonzero(kept)), rules)
-    assert found.value == pytest.approx(by_rows.value, abs=1e-12)
-    assert found.probabilities == pytest.approx(by_rows.probabilities)
 
 
 # ------------------------------------------------------------------- for each group
