@@ -117,7 +117,7 @@ def test_recovery_counts_the_rounds_after_a_change_until_regret_grows_slowly():
 def test_pictures_have_lines_of_their_own(run):
     """Of costs there is a curve of the best in turn."""
     results = read_results(run)
-    rounds, means = in_turn_mean_costs(results.longest_panels[0])
+    rounds, means = in_turn_mean_costs(results.panels[0])
     assert len(means) == 2
     assert (np.diff(rounds) > 0).all()
     (costs,) = draw(results, ["costs"])

@@ -47,7 +47,7 @@ def report_page(
 ) -> str:
     """Return the page of a study with the text of its resolved config; of its ``n_runs`` some may not be finished."""
     name = results.settings.get("experiment", {}).get("name", results.title)
-    panels = len(results.final_panels)
+    panels = len(results.panels)
     small = panels <= words.FEW_PANELS and panels * len(results.looks) <= ROWS
     pictures = {}
     for wide, narrow in zip(draw(results), draw(replace(results, width=NARROW)), strict=True):
@@ -275,7 +275,7 @@ def _columns(results: Results, rows: Sequence[Final]) -> Iterator[ReportColumn]:
     if confident := confident_in(frame.columns):
         yield ReportColumn("confident", f"{percent_of(confident)}{THIN}% certificate", _mean_of(confident))
     yield ReportColumn("guarantee", "guarantee", lambda row: _known(row.guarantee))
-    yield ReportColumn("share", "of the guarantee", lambda row: _known(100 * row.share, f"{THIN}%", without=""))
+    yield ReportColumn("share", "of the guarantee", _share)
     yield ReportColumn("bound", "own bound", _mean_of("bound"))
     yield ReportColumn("cost", "mean cost", lambda row: fixed(row.per_round("cumulative_cost"), 4))
     yield ReportColumn("best_cost", "best cost", lambda row: fixed(row.per_round("best_cost"), 4))
@@ -290,6 +290,10 @@ def _columns(results: Results, rows: Sequence[Final]) -> Iterator[ReportColumn]:
 
 def _world(row: Final) -> tuple[str, str]:
     return row.labels["environment"], row.labels["policies"]
+
+
+def _share(row: Final) -> str:
+    return _known(100 * row.regret / row.guarantee, f"{THIN}%") if 0 < row.guarantee < np.inf else ""
 
 
 def _mean_of(name: str, without: str = "none") -> Callable[[Final], str]:

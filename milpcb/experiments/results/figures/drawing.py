@@ -106,9 +106,9 @@ def shade(axes: Any, rounds: Floats, low: Floats, high: Floats, colour: str) -> 
     axes.fill_between(rounds[drawn], low[drawn], high[drawn], color=colour, alpha=0.15, linewidth=0)
 
 
-def scale_axis(axis: Any, values: Floats, *, log: bool) -> None:
+def scale_axis(axis: Any, *, log: bool = False) -> None:
     """Make an axis linear or logarithmic; a log axis of less than 2 decades labels 2 and 5 too."""
-    if not np.isfinite(values).all():
+    if not np.isfinite(axis.get_data_interval()).all():
         return
     grid = axis.axes.get_gridspec()  # None of axes that somebody placed by hand
     several = grid is not None and grid.ncols > 1
@@ -125,12 +125,6 @@ def scale_axis(axis: Any, values: Floats, *, log: bool) -> None:
     minor = FuncFormatter(lambda x, _: _short(x, 0) if _leading_digit(x) in steps else "")
     axis.set_minor_formatter(minor if spread < (1.5 if narrow else 2) else NullFormatter())
     axis.axes.tick_params(which="minor", labelsize=SMALL)
-
-
-def scale_linear(axes: Any) -> None:
-    """Make both axes of what is drawn linear."""
-    scale_axis(axes.xaxis, axes.dataLim.intervalx, log=False)
-    scale_axis(axes.yaxis, axes.dataLim.intervaly, log=False)
 
 
 def tick_at(axis: Any, values: Floats) -> None:

@@ -2,23 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, to_hex
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from milpcb.core.decimals import THIN, number
 from milpcb.core.text import ink
 from milpcb.experiments.results.curves import ROUNDING
-from milpcb.experiments.results.figures.drawing import SMALL, Drawing, finish, fitted, name_room, width, write_title
-from milpcb.experiments.results.figures.plots import Entry, legend
-from milpcb.experiments.results.figures.results import NARROW, WIDE, Panel, Results, longest
+from milpcb.experiments.results.figures.drawing import SMALL, Drawing, fitted, width
+from milpcb.experiments.results.figures.plots import Entry, Plot, drawn
+from milpcb.experiments.results.figures.results import WIDE, Panel, Results
 from milpcb.experiments.results.figures.words import band, sentences, verdict
 
-COLUMNS = {WIDE: 8, NARROW: 3}  # into so many the width is cut at most
-ROW, SPACE = 0.27, 0.6  # inches of a row; rows of space before those that are set apart
+ACROSS, FEW_ACROSS = 8, 3  # columns of a wide figure, at most, and of a narrow one
 MOST = 1.5  # shares of random play's regret from which on the colour stays the same
 SHADES = LinearSegmentedColormap.from_list(
     "shades", [(0, "#00334F"), (1 / 6, "#0072B2"), (0.5, "#FFFFFF"), (5 / 6, "#D55E00"), (1, "#6B2F00")]
@@ -40,19 +38,45 @@ class Square:
 Table = Mapping[str, Square]
 
 
+class Block(NamedTuple):
+    """The columns of the table that stand above each other: a table for each panel."""
+
+    panels: Sequence[Panel]
+    tables: Sequence[Table]
+    name: str = ""
+
+
 def overview(results: Results) -> list[Drawing]:
     """Draw regret at T over that of uniform play: a row per learner, a column per panel; needs two, and "uniform"."""
-    panels = [panel for panel in results.panels(results.finals) if set(results.randoms) & set(panel.learners)]
+    panels = [panel for panel in results.panels if set(results.randoms) & set(panel.learners)]
     if len(panels) < 2:
         return []
     apart = [*results.randoms, *(name for name in results.looks if name in results.comparators(informed=True))]
     tables = [squares(panel, apart) for panel in panels]
     order = sorted((name for name in results.looks if name not in apart), key=lambda name: _mean_share(name, tables))
-    figure = _figure(results, panels, tables, order, list(dict.fromkeys(apart)))
+    rows = [*order, "", *dict.fromkeys(apart)]
+    wide = results.width >= WIDE
+    size = min(len(panels), ACROSS if wide else FEW_ACROSS)
+    size = ACROSS // 2 if wide and len(panels) > ACROSS else size  # two blocks beside each other
+    blocks = [Block(panels[i : i + size], tables[i : i + size]) for i in range(0, len(panels), size)]
+
+    def draw(axes: Any, block: Block) -> None:
+        for column, table in enumerate(block.tables):
+            for learner, square in table.items():
+                _draw_square(axes, column, rows.index(learner), square, random=learner == apart[0])
+        names = max(width(label.get_text(), SMALL) for label in axes.get_yticklabels())
+        room = (results.width - names - 0.3) / axes.get_gridspec().ncols / size - 0.06
+        headers = [fitted(panel.name, room, SMALL, lines=3) for panel in block.panels]
+        axes.set_xlim(-0.5, size - 0.5)
+        axes.set_xticks(range(len(headers)), headers, fontsize=SMALL)
+        axes.tick_params(length=0, labeltop=True, labelbottom=False)
+        axes.spines[:].set_visible(False)
+        axes.grid(visible=False)
+
     above = any(square.above for table in tables for square in table.values())
-    legend(figure, _entries(above=above), below=True)
-    heading = "Regret beside that of choosing at random"
-    return [Drawing("overview", heading, finish(figure), verdict(results), _caption(results, above=above))]
+    below, heading = "share of the regret of choosing at random", "Regret beside that of choosing at random"
+    plot = Plot(results, blocks, draw, below, rows=rows, marks=_entries(above=above))
+    return [drawn(plot, "overview", heading, verdict(results), _caption(results, above=above))]
 
 
 def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
@@ -61,12 +85,11 @@ def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
     Each is at its longest horizon, beside random play after as many rounds; the least is of those after the most.
     """
     random = next(name for name in apart if name in panel.learners)
-    ends = Panel(panel.name, longest(panel.frame)).finals
-    most = max(final.horizon for final in ends.values())
-    rivals = [final for label, final in ends.items() if label not in apart and final.horizon == most]
+    most = max(final.horizon for final in panel.finals.values())
+    rivals = [final for label, final in panel.finals.items() if label not in apart and final.horizon == most]
     best = min(rivals, key=lambda final: final.regret, default=None)
     found = {}
-    for learner, final in ends.items():
+    for learner, final in panel.finals.items():
         beside = panel.regrets(random).get(final.horizon, np.zeros(0))
         paid = float(beside.mean()) if len(beside) else np.nan
         share = final.regret / paid if paid > ROUNDING else np.nan
@@ -77,34 +100,6 @@ def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
 def _mean_share(name: str, tables: Sequence[Table]) -> float:
     shares = [table[name].share for table in tables if name in table]
     return float(np.mean([share for share in shares if np.isfinite(share)] or [np.inf]))
-
-
-def _figure(
-    results: Results, panels: list[Panel], tables: Sequence[Table], order: list[str], apart: list[str]
-) -> Figure:
-    most = COLUMNS[WIDE if results.width >= WIDE else NARROW]
-    blocks = [slice(i, i + most) for i in range(0, len(panels), most)]
-    columns = min(len(panels), most)
-    figure = Figure(figsize=(results.width, 1.0), layout="constrained")
-    names = [fitted(name, name_room(figure), SMALL) for name in [*order, *apart]]
-    room = (results.width - max(width(name, SMALL) for name in names) - 0.3) / columns - 0.06
-    headers = [fitted(panel.name, room, SMALL, lines=3) for panel in panels]
-    lines = max(header.count("\n") + 1 for header in headers)
-    figure.set_figheight(len(blocks) * (ROW * (len(names) + SPACE) + 0.16 * lines + 0.1) + 0.6)
-    write_title(figure, results.title)
-    places = {name: i + SPACE * (i >= len(order)) for i, name in enumerate([*order, *apart])}
-    for axes, block in zip(figure.subplots(len(blocks), 1, squeeze=False).ravel(), blocks, strict=True):
-        for column, table in enumerate(tables[block]):
-            for learner, square in table.items():
-                _draw_square(axes, column, places[learner], square, random=learner == apart[0])
-        axes.set_xlim(-0.5, columns - 0.5)
-        axes.set_ylim(len(names) + SPACE - 0.5, -0.5)
-        axes.set_xticks(range(len(headers[block])), headers[block], fontsize=SMALL)
-        axes.set_yticks(list(places.values()), names, fontsize=SMALL)
-        axes.tick_params(length=0, labeltop=True, labelbottom=False)
-        axes.spines[:].set_visible(False)
-    axes.set_xlabel("share of the regret of choosing at random", fontsize=SMALL)
-    return figure
 
 
 def _draw_square(axes: Any, column: int, row: float, square: Square, *, random: bool) -> None:

@@ -153,7 +153,7 @@ def power_figure(rows: Floats, power: float) -> Figure:
             axes.annotate(f"{spaced(needed, '.0f')} rows", (needed, 0.02), **beside)
         axes.set_ylim(0, 1)
         axes.yaxis.set_major_formatter(lambda value, _: percent(value, 0))
-        scale_axis(axes.xaxis, ended, log=False)
+        scale_axis(axes.xaxis)
 
     without_curves = pl.DataFrame(schema={"learner": pl.String})
     results = Results(without_curves, "Rows of a trial, and how likely it is to have ended")

@@ -32,6 +32,7 @@ FOR_ONE_LAW = {
     *("policy_elimination", "randomized_ucb"),
 }
 OF_ONE_LAW = {"planted", "parity", "supervised"}
+LAST = pl.col("round") == pl.col("horizon")  # the last row of a run
 
 
 @dataclass(frozen=True)
@@ -39,20 +40,22 @@ class Panel:
     """One environment and policy class, its name (only what differs in the study) and its rows.
 
     Where learners play with several oracles each, there is a panel for each; others are shown beside every one of them.
+    Curves and ends are those of each learner at the longest horizon that it has.
     """
 
     name: str
     frame: pl.DataFrame
 
     @cached_property
+    def finals(self) -> dict[str, Final]:
+        """The last rows of every learner, by label, in the order of the study."""
+        learners = self.frame["learner"].unique(maintain_order=True).to_list()
+        return {learner: final_of(self._longest(learner).filter(LAST)) for learner in learners}
+
+    @property
     def learners(self) -> list[str]:
         """The learners, in the order of the study."""
-        return self.frame["learner"].unique(maintain_order=True).to_list()
-
-    @cached_property
-    def finals(self) -> dict[str, Final]:
-        """The rows of every learner, by label: means are of the last rows where these are all there are."""
-        return {learner: final_of(self.of(learner), self.name) for learner in self.learners}
+        return list(self.finals)
 
     @cached_property
     def highest(self) -> float:
@@ -64,20 +67,19 @@ class Panel:
         return self.frame.filter(pl.col("learner") == learner)
 
     def curve(self, learner: str, column: str = "regret") -> tuple[Floats, Floats]:
-        """Return rounds (n,) and a column (seeds, n) of a learner at one horizon, at rounds that all its seeds have."""
-        own = self.of(learner)
+        """Return rounds (n,) and a column (seeds, n) of a learner, at rounds that all its seeds have."""
+        own = self._longest(learner)
         shared = own.filter(pl.len().over("round") == own["seed"].n_unique()).sort("round", "seed")
         rounds = shared["round"].unique().sort().to_numpy().astype(np.float64)
         return rounds, shared[column].to_numpy().reshape(len(rounds), -1).T
 
-    def end(self, learner: str, column: str = "regret") -> float:
-        """Return the mean of the ends of a curve."""
-        return float(self.curve(learner, column)[1][:, -1].mean())
-
     def regrets(self, learner: str, by: str = "horizon") -> dict[Any, Floats]:
-        """Return the regret (seeds,) of a learner by horizon, or by another column, where these are last rows."""
-        groups = self.of(learner).sort(by, "seed").group_by(by, maintain_order=True)
+        """Return the regret (seeds,) of a learner in the end by horizon, or by another column."""
+        groups = self.of(learner).filter(LAST).sort(by, "seed").group_by(by, maintain_order=True)
         return {x: rows["regret"].to_numpy().astype(np.float64) for (x,), rows in groups}
+
+    def _longest(self, learner: str) -> pl.DataFrame:
+        return self.of(learner).filter(pl.col("horizon") == pl.col("horizon").max())
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Results:
     @cached_property
     def finals(self) -> pl.DataFrame:
         """The last row of every finished run: that of round T."""
-        return self.frame.filter(pl.col("round") == pl.col("horizon"))
+        return self.frame.filter(LAST)
 
     @cached_property
     def horizons(self) -> list[int]:
@@ -113,14 +115,9 @@ class Results:
         return self.frame["seed"].n_unique()
 
     @cached_property
-    def longest_panels(self) -> list[Panel]:
-        """The panels with the curves of each learner at its longest horizon."""
-        return self.panels(longest(self.frame))
-
-    @cached_property
-    def final_panels(self) -> list[Panel]:
-        """The panels with the last rows of each learner at its longest horizon."""
-        return self.panels(longest(self.finals))
+    def panels(self) -> list[Panel]:
+        """The panels, in the order of the study."""
+        return list(panels_of(self.frame))
 
     @property
     def against(self) -> str:
@@ -148,12 +145,9 @@ class Results:
         names = COMPARATORS + INFORMED * informed
         return [*names, *(label for label, name in registered(self.settings, "learners").items() if name in names)]
 
-    def panels(self, frame: pl.DataFrame) -> list[Panel]:
-        """Cut rows of the study into panels, in the order of the study."""
-        return list(_panels(frame))
 
-
-def _panels(frame: pl.DataFrame) -> Iterator[Panel]:
+def panels_of(frame: pl.DataFrame) -> Iterator[Panel]:
+    """Yield the panels that rows of a study are cut into, in their order."""
     several = pl.col("oracle").n_unique().over("learner") > 1  # in any world, as cells may be missing in others
     frame = frame.with_columns(several=several)
     oracles = frame.filter("several")["oracle"].unique(maintain_order=True).to_list()
@@ -220,12 +214,6 @@ def in_order(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     return frame.sort(places, maintain_order=True)
 
 
-def longest(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of each learner at the longest horizon that it has in its environment."""
-    last = pl.col("horizon").max().over("learner", "environment", "policies", "oracle")
-    return frame.filter(pl.col("horizon") == last)
-
-
 def spread(values: Floats) -> tuple[Floats, Floats]:
     """Return the ends (n,) of the bars and bands of values (seeds, n): the range, or the 95 % interval of the mean."""
     if len(values) < MANY_SEEDS:
@@ -239,7 +227,6 @@ class Final:
     """The last rows of one learner in a panel: ``labels`` and columns (seeds,) of numbers, by their names."""
 
     labels: Mapping[str, str]
-    panel: str
     columns: Mapping[str, Floats]
 
     @property
@@ -281,22 +268,17 @@ class Final:
         """The largest guarantee, inf without one."""
         return float(self.columns["guarantee"].max())
 
-    @property
-    def share(self) -> float:
-        """The regret as a share of the guarantee; NaN without a guarantee, or where the guarantee is 0."""
-        return self.regret / self.guarantee if 0 < self.guarantee < np.inf else np.nan
-
     def half_width(self, column: str = "regret") -> float:
         """Return half the 95 % interval of the mean of a column; NaN for one seed."""
         return float(mean_interval(self.columns[column][:, None])[1][0])
 
 
-def final_of(rows: pl.DataFrame, panel: str = "") -> Final:
+def final_of(rows: pl.DataFrame) -> Final:
     """Return the last rows of runs that differ in their seed only, by seed."""
     rows = rows.sort("seed")
     labels = {name: rows[name][0] for name, kind in rows.schema.items() if kind == pl.String}
     columns = {name: np.asarray(rows[name].to_numpy(), dtype=np.float64) for name in rows.columns if name not in labels}
-    return Final(labels, panel, columns)
+    return Final(labels, columns)
 
 
 def entries(settings: Mapping[str, Any], section: str) -> list[dict[str, Any]]:

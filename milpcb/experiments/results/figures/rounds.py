@@ -14,7 +14,7 @@ from milpcb.core.surroundings import plain
 from milpcb.experiments.results import confident_in, percent_of, turns_in, turns_number
 from milpcb.experiments.results.figures import drawing, words
 from milpcb.experiments.results.figures.plots import Plot, drawn, with_text
-from milpcb.experiments.results.figures.results import Panel, Results, longest, spread
+from milpcb.experiments.results.figures.results import Panel, Results, spread
 from milpcb.types import Floats
 
 FAR = 1.3  # what is so many times above all regrets is not drawn on a linear axis, which it would flatten
@@ -40,7 +40,7 @@ def regret(results: Results) -> list[drawing.Drawing]:
 
 def regret_loglog(results: Results) -> list[drawing.Drawing]:
     """Draw the regret curves on logarithmic axes; nothing without positive regret."""
-    if float(longest(results.frame)["regret"].to_numpy().max()) < drawing.LEAST:
+    if max(panel.highest for panel in results.panels) < drawing.LEAST:
         return []
     slope = "On logarithmic axes a regret of order t^p after t rounds is a line of slope p."
     caption = words.sentences(slope, words.band(results), f"Regret below {drawing.LEAST} is left out.")
@@ -51,7 +51,7 @@ def regret_loglog(results: Results) -> list[drawing.Drawing]:
 
 def regret_plot(results: Results, *, loglog: bool) -> Plot:
     """Return the figure of the regret curves."""
-    panels = results.longest_panels
+    panels = results.panels
     dotted = any(_near(panel, loglog=loglog) for panel in panels)
     marks = [(Line2D([], [], color=drawing.GREY, **GUARANTEE), "guarantee at T, by colour")] if dotted else []
     lines = _lines_of(results, panels, {} if len(panels) > 1 else _texts(panels[0]))
@@ -67,7 +67,7 @@ def regret_plot(results: Results, *, loglog: bool) -> Plot:
 
 def costs(results: Results) -> list[drawing.Drawing]:
     """Draw the mean cost of rounds 1 to t against t, a curve per learner, and that of the best policy in hindsight."""
-    panels = results.longest_panels
+    panels = results.panels
     paid = _paid(panels[0]) if len(panels) == 1 else {}
     texts = {name: f"mean cost {number(value)}" for name, value in paid.items()}
     lines = {name: texts.get(name, "") for name in sorted(results.looks, key=lambda name: -paid.get(name, 0.0))}
@@ -84,7 +84,8 @@ def costs(results: Results) -> list[drawing.Drawing]:
             axes.plot(turns[0], turns[1].mean(axis=0), **TURNS, zorder=1.6)
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-        drawing.scale_linear(axes)
+        drawing.scale_axis(axes.xaxis)
+        drawing.scale_axis(axes.yaxis)
 
     plot = Plot(_titled(results), panels, draw, "round", "mean cost per round so far", lines=lines, marks=marks)
     caption = words.sentences(MEAN_COST, words.band(results))
@@ -99,14 +100,14 @@ def draw_plays(frame: pl.DataFrame, names: Mapping[str, str], *, live: bool, suf
     if live:
         titled = replace(results, title=f"Certificates ({words.count(results.seeds, 'seed')})")
         draw, beside = partial(_draw_certificates, results=results), "certificate: on average, regret is at most this"
-        plot = Plot(titled, results.longest_panels, draw, "round", beside, lines=dict.fromkeys(results.looks, ""))
+        plot = Plot(titled, results.panels, draw, "round", beside, lines=dict.fromkeys(results.looks, ""))
     return drawing.render(drawn(plot).figure, [suffix])[suffix]
 
 
 def draw_plays_on(axes: Any, frame: pl.DataFrame, names: Mapping[str, str], *, live: bool) -> None:
     """Draw the same on somebody's axes, with labels and a legend."""
     results = of_plays(frame, names)
-    (panel,) = results.longest_panels
+    (panel,) = results.panels
     if live:
         _draw_certificates(axes, panel, results)
     else:
@@ -164,13 +165,12 @@ def _draw_certificates(axes: Any, panel: Panel, results: Results) -> None:
         mean, doubt = values.mean(axis=0), 2 * np.sqrt((errors**2).sum(axis=0)) / len(values)
         axes.plot(rounds, mean, **look.line(), linewidth=1.4, markevery=(0, 0.15))
         axes.fill_between(rounds, mean - doubt, mean + doubt, color=look.colour, alpha=0.15, linewidth=0)
-    drawing.scale_linear(axes)
-    axes.set_xlim(left=0)
+    _scale(axes, loglog=False)
 
 
 def _scale(axes: Any, *, loglog: bool) -> None:
-    drawing.scale_axis(axes.xaxis, axes.dataLim.intervalx, log=loglog)
-    drawing.scale_axis(axes.yaxis, axes.dataLim.intervaly, log=loglog)
+    drawing.scale_axis(axes.xaxis, log=loglog)
+    drawing.scale_axis(axes.yaxis, log=loglog)
     if not loglog:
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=0.0 if axes.dataLim.y0 >= 0 else axes.get_ylim()[0])
@@ -195,7 +195,7 @@ def _near(panel: Panel, *, loglog: bool) -> dict[str, float]:
 
 
 def _not_drawn(results: Results) -> str:
-    for panel in results.longest_panels:
+    for panel in results.panels:
         finite = {name for name, final in panel.finals.items() if np.isfinite(final.guarantee)}
         if finite - _near(panel, loglog=False).keys():
             return f"Guarantees of T or more, which are void, and those {FAR:g} times above all curves are not drawn."
@@ -207,7 +207,7 @@ def _texts(panel: Panel) -> dict[str, str]:
     sure = confident_in(panel.frame.columns)
     named = [("certificate", CERTIFICATE), *([(sure, f"{percent_of(sure)}\u202f% {CERTIFICATE}")] if sure else [])]
     for learner in panel.learners:
-        means = [(panel.end(learner, column), name) for column, name in named]
+        means = [(panel.finals[learner].mean(column), name) for column, name in named]
         lines = [f"{name} {number(mean)}" for mean, name in means if np.isfinite(mean)]
         guarantee = panel.finals[learner].guarantee
         if np.isfinite(guarantee):
@@ -220,13 +220,12 @@ def _texts(panel: Panel) -> dict[str, str]:
 def _lines_of(results: Results, panels: list[Panel], texts: Mapping[str, str]) -> dict[str, str]:
     learners = list(results.looks)
     if len(panels) == 1:
-        learners.sort(key=lambda learner: -panels[0].end(learner))
+        learners.sort(key=lambda learner: -panels[0].finals[learner].regret)
     return {name: texts.get(name, "") for name in learners}
 
 
 def _least(panel: Panel, total: pl.Expr) -> tuple[Floats, Floats]:
-    frame = panel.frame.filter(pl.col("horizon") == pl.col("horizon").max())
-    every = frame.group_by("seed", "round").agg(least=total.first()).with_columns(learner=pl.lit(""))
+    every = panel.frame.group_by("horizon", "seed", "round").agg(least=total.first()).with_columns(learner=pl.lit(""))
     return _steady(*Panel("", every).curve("", "least"))
 
 

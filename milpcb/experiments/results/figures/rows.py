@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -25,19 +24,10 @@ SPREAD = "0.2"
 
 def finals(results: Results) -> list[Drawing]:
     """Draw the regret at T by learner, the least mean at the top, on one scale for all panels."""
-    panels = results.final_panels
-    order = _by_place(results, panels)
-    tables = {panel.name: panel.finals for panel in panels}
-    rows = [row for table in tables.values() for row in table.values()]
+    panels = results.panels
+    rows = [row for panel in panels for row in panel.finals.values()]
     low, high = min(0.0, *(row.ends[0] for row in rows)), max(0.0, *(row.ends[1] for row in rows))
     high = max(high, low + 1.0)
-
-    def draw(axes: Any, panel: Panel) -> float:
-        _draw_rows(axes, tables[panel.name], results.looks, order)
-        axes.set_xlim(low - 0.03 * (high - low), high + 0.03 * (high - low))
-        scale_axis(axes.xaxis, np.array([low, high]), log=False)
-        return _write_numbers(axes, tables[panel.name], order)
-
     order_words = "" if len(panels) == 1 else "Learners are in the order of their mean place over the panels."
     numbers = "At the right of each row: its mean regret and, in grey, its guarantee, which is known before the start."
     above = VOID if any(_promise(row) == ABOVE for row in rows) else ""
@@ -46,16 +36,18 @@ def finals(results: Results) -> list[Drawing]:
     if results.seeds > 1:
         reach = "range of the seeds" if results.seeds < MANY_SEEDS else f"95{THIN}% interval of the mean"
         marks.append((Line2D([], [], color=GREY, linewidth=2.2), reach))
-    plot = Plot(results, panels, draw, f"regret against {results.against}", rows=order, marks=marks)
+    limits = (low - 0.03 * (high - low), high + 0.03 * (high - low))
+    below = f"regret against {results.against}"
+    plot = _row_plot(results, _by_place(results), _draw_regret, below, limits, marks, beside=_write_numbers)
     return [drawn(plot, "finals", "Regret at the end", words.verdict(results), caption)]
 
 
-def _by_place(results: Results, panels: list[Panel]) -> list[str]:
+def _by_place(results: Results) -> dict[str, float]:
     found: dict[str, list[int]] = {learner: [] for learner in results.looks}
-    for panel in panels:
+    for panel in results.panels:
         for place, learner in enumerate(sorted(panel.learners, key=lambda name: panel.finals[name].regret)):
             found[learner].append(place)
-    return sorted(found, key=lambda learner: np.mean(found[learner]))
+    return {learner: float(np.mean(places)) for learner, places in found.items()}
 
 
 def _promise(row: Final) -> str:
@@ -64,16 +56,14 @@ def _promise(row: Final) -> str:
     return ABOVE if np.isfinite(row.guarantee) else ""
 
 
-def _draw_rows(axes: Any, table: Mapping[str, Final], looks: Mapping[str, Look], order: list[str]) -> None:
-    axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0.5)
-    for learner, row in table.items():
-        place, look = order.index(learner), looks[learner]
-        if row.ends[1] > row.ends[0]:
-            axes.plot(row.ends, [place, place], color=look.colour, linewidth=2.2)
-        axes.plot(row.regret, place, **look.points())
+def _draw_regret(axes: Any, place: int, row: Final, look: Look) -> None:
+    if row.ends[1] > row.ends[0]:
+        axes.plot(row.ends, [place, place], color=look.colour, linewidth=2.2)
+    axes.plot(row.regret, place, **look.points())
 
 
 def _write_numbers(axes: Any, table: Mapping[str, Final], order: list[str]) -> float:
+    axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0.5)
     right = 0.0
     for heading, colour, text_of in (
         ("regret", "black", lambda row: number(row.regret)),
@@ -93,82 +83,82 @@ def _write_numbers(axes: Any, table: Mapping[str, Final], order: list[str]) -> f
 
 def times(results: Results) -> list[Drawing]:
     """Draw the microseconds per round by learner, the fastest at the top, on one linear scale for all panels."""
-    panels = results.final_panels
-    every = pl.concat([per_round(panel.frame) for panel in panels]).sort("whole")
+    every = [row for panel in results.panels for row in panel.finals.values()]
     marks: list[Entry] = [(Patch(facecolor=GREY), "in the oracle"), (Patch(facecolor=GREY, alpha=REST), "the rest")]
     if results.seeds > 1:
         marks.append((Line2D([], [], color=SPREAD), "from the fastest seed to the slowest"))
-    slow = every.row(-1, named=True)
-    ends = f"The slowest is {words.legible(slow['learner'])}: {number(slow['whole'])} \u00b5s per round."
+    slow = max(every, key=lambda row: per_round(row).mean())
+    ends = f"The slowest is {words.legible(slow.learner)}: {number(per_round(slow).mean())} \u00b5s per round."
     caption = words.sentences(ends, "Means over the seeds; the time of the environment is not counted.")
-    limits = (0, 1.03 * every["high"].to_numpy().max())
-    plot = _row_plot(results, panels, per_round, _draw_time, "microseconds per round", limits, marks)
+    limits = (0.0, 1.03 * max(per_round(row).max() for row in every))
+    order = _means(results, lambda row: per_round(row).mean())
+    plot = _row_plot(results, order, _draw_time, "microseconds per round", limits, marks)
     return [drawn(plot, "times", "Time per round", ends, caption)]
 
 
 def queries(results: Results) -> list[Drawing]:
     """Draw the queries and the rule changes of whole runs on a logarithmic scale; only where a rule is in force."""
-    panels = results.final_panels
-    every = pl.concat([_in_all(panel.frame) for panel in panels])
-    ruled = every.filter(pl.col("changes").is_finite()).sort("changes")
-    if ruled.is_empty():
+    every = [row for panel in results.panels for row in panel.finals.values()]
+    ruled = [row for row in every if np.isfinite(row.mean("rule_changes"))]
+    if not ruled:
         return []
-    shown = np.concatenate([every["whole"].to_numpy(), ruled["changes"].to_numpy()])
-    positive = shown[shown > 0]
-    limits = (0.8 * max(1.0, positive.min(initial=np.inf)), 1.25 * max(1.0, shown.max()))
+    counts = [*(row.mean("oracle_calls") for row in every), *(row.mean("rule_changes") for row in ruled)]
+    limits = (0.8 * max(1.0, min(filter(None, counts), default=1.0)), 1.25 * max(1.0, *counts))
     dot: dict[str, Any] = {"linestyle": "", "marker": "o", "color": GREY}
-    least = ruled.row(0, named=True)
-    ends = f"The rule of {words.legible(least['learner'])} changes {number(least['changes'])} times."
+    least = min(ruled, key=lambda row: row.mean("rule_changes"))
+    ends = f"The rule of {words.legible(least.learner)} changes {number(least.mean('rule_changes'))} times."
     marks = [(Line2D([], [], **dot), "queries"), (Line2D([], [], fillstyle="none", **dot), "rule changes")]
-    plot = _row_plot(results, panels, _in_all, _draw_queries, "number in all rounds", limits, marks, log_of=positive)
+    order = _means(results, lambda row: row.mean("oracle_calls"))
+    plot = _row_plot(results, order, _draw_queries, "number in all rounds", limits, marks, log=True)
     return [drawn(plot, "queries", "Queries and rule changes", ends, words.sentences(ends, "Means over seeds."))]
 
 
-def per_round(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return learner, whole, oracle (means over seeds), low, high (of seeds): microseconds per round, fastest first."""
-    seconds, oracle = (1e6 / pl.col("round") * pl.col(name) for name in ("seconds", "oracle_seconds"))
-    columns = {"whole": seconds.mean(), "oracle": oracle.mean(), "low": seconds.min(), "high": seconds.max()}
-    return frame.group_by("learner", maintain_order=True).agg(**columns).sort("whole")
+def per_round(row: Final, column: str = "seconds") -> Floats:
+    """Return the microseconds per round (seeds,) of a learner, or those in its oracle: ``oracle_seconds``."""
+    return 1e6 * row.columns[column] / row.horizon
 
 
-def _in_all(frame: pl.DataFrame) -> pl.DataFrame:
-    columns = {"whole": pl.col("oracle_calls").mean(), "changes": pl.col("rule_changes").mean()}
-    return frame.group_by("learner", maintain_order=True).agg(**columns)
+def _means(results: Results, number_of: Callable[[Final], float]) -> dict[str, float]:
+    found = {name: [panel.finals[name] for panel in results.panels if name in panel.finals] for name in results.looks}
+    return {name: float(np.mean([number_of(row) for row in rows])) for name, rows in sorted(found.items())}
 
 
 def _row_plot(
     results: Results,
-    panels: list[Panel],
-    means: Callable[[pl.DataFrame], pl.DataFrame],
-    draw_row: Callable[[Any, int, dict[str, Any], Look], None],
+    rank: Mapping[str, float],
+    draw_row: Callable[[Any, int, Final, Look], None],
     below: str,
     limits: tuple[float, float],
     marks: Sequence[Entry],
-    log_of: Floats | None = None,
+    *,
+    beside: Callable[[Any, Mapping[str, Final], list[str]], float] = lambda *_: 0.0,
+    log: bool = False,
 ) -> Plot:
-    every = pl.concat([means(panel.frame) for panel in panels])
-    order = every.group_by("learner").agg(pl.col("whole").mean()).sort("whole", "learner")["learner"].to_list()
+    order = sorted(rank, key=lambda name: rank[name])
 
-    def draw(axes: Any, panel: Panel) -> None:
-        for row in means(panel.frame).iter_rows(named=True):
-            draw_row(axes, order.index(row["learner"]), row, results.looks[row["learner"]])
+    def draw(axes: Any, panel: Panel) -> float:
+        for learner, row in panel.finals.items():
+            draw_row(axes, order.index(learner), row, results.looks[learner])
         axes.set_xlim(*limits)
-        scale_axis(axes.xaxis, every["whole"].to_numpy() if log_of is None else log_of, log=log_of is not None)
+        scale_axis(axes.xaxis, log=log)
+        return beside(axes, panel.finals, order)
 
-    return Plot(results, panels, draw, below, rows=order, marks=marks)
+    return Plot(results, results.panels, draw, below, rows=order, marks=marks)
 
 
-def _draw_time(axes: Any, place: int, row: dict[str, Any], look: Look) -> None:
-    axes.barh(place, row["oracle"], BAR, color=look.colour, zorder=2)
-    axes.barh(place, row["whole"] - row["oracle"], BAR, left=row["oracle"], color=look.colour, alpha=REST, zorder=2)
-    axes.barh(place, row["whole"], BAR, fill=False, edgecolor=look.colour, linewidth=1, zorder=3)
-    if row["high"] > row["low"]:
-        axes.plot([row["low"], row["high"]], [place, place], color=SPREAD, linewidth=1.4, zorder=4)
+def _draw_time(axes: Any, place: int, row: Final, look: Look) -> None:
+    whole, oracle = per_round(row), per_round(row, "oracle_seconds").mean()
+    mean = whole.mean()
+    axes.barh(place, oracle, BAR, color=look.colour, zorder=2)
+    axes.barh(place, mean - oracle, BAR, left=oracle, color=look.colour, alpha=REST, zorder=2)
+    axes.barh(place, mean, BAR, fill=False, edgecolor=look.colour, linewidth=1, zorder=3)
+    if whole.max() > whole.min():
+        axes.plot([whole.min(), whole.max()], [place, place], color=SPREAD, linewidth=1.4, zorder=4)
     style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": SMALL}
-    axes.annotate(number(row["whole"]), (1.0, place), (6, 0), xycoords=("axes fraction", "data"), **style)
+    axes.annotate(number(mean), (1.0, place), (6, 0), xycoords=("axes fraction", "data"), **style)
 
 
-def _draw_queries(axes: Any, place: int, row: dict[str, Any], look: Look) -> None:
-    for count, style in ((row["whole"], "full"), (row["changes"], "none")):
-        if count > 0:
-            axes.plot(count, place, marker="o", color=look.colour, fillstyle=style)
+def _draw_queries(axes: Any, place: int, row: Final, look: Look) -> None:
+    for column, style in (("oracle_calls", "full"), ("rule_changes", "none")):
+        if row.mean(column) > 0:
+            axes.plot(row.mean(column), place, marker="o", color=look.colour, fillstyle=style)

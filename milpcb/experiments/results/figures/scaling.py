@@ -15,7 +15,7 @@ from milpcb.experiments.results.curves import ROUNDING
 from milpcb.experiments.results.figures.drawing import GREY, LEAST, Drawing, scale_axis, tick_at, wants_log
 from milpcb.experiments.results.figures.looks import Look, looks
 from milpcb.experiments.results.figures.plots import Plot, drawn
-from milpcb.experiments.results.figures.results import Panel, Results, entries, longest, registered, spread
+from milpcb.experiments.results.figures.results import LAST, Panel, Results, entries, panels_of, registered, spread
 from milpcb.experiments.results.figures.words import band, sentences, verdict
 from milpcb.types import Floats
 
@@ -31,7 +31,7 @@ def horizons(results: Results) -> list[Drawing]:
     """Draw regret against T with local slopes; nothing for a study of one horizon."""
     if len(results.horizons) < 2:
         return []
-    panels = results.panels(results.finals)
+    panels = results.panels
     caption = sentences(
         "On logarithmic axes regret of order T^p is a line of slope p; slopes are of means, between neighbouring T.",
         "A thin grey line through a learner's last point has the slope of its guarantee.",
@@ -131,10 +131,10 @@ def _draw_horizons(axes: Any, panel: Panel, results: Results) -> None:
         if len(shown) > 1 and np.isfinite(slope):
             ends = np.array([min(shown), max(shown)])
             axes.plot(ends, runs[int(ends[1])].mean() * (ends / ends[1]) ** slope, zorder=0.5, **GUIDE)
-    scale_axis(axes.xaxis, axes.dataLim.intervalx, log=True)
+    scale_axis(axes.xaxis, log=True)
     tick_at(axes.xaxis, np.array(results.horizons, float))
-    scale_axis(axes.yaxis, axes.dataLim.intervaly, log=True)
-    highest = HIGH * float(panel.frame["regret"].to_numpy().max())
+    scale_axis(axes.yaxis, log=True)
+    highest = HIGH * float(panel.frame.filter(LAST)["regret"].to_numpy().max())
     for learner in panel.learners:  # guarantees below T and near the regrets
         kept = {T: value for T, value in _guarantees(panel, learner).items() if value < T and value <= highest}
         axes.plot(list(kept), list(kept.values()), color=results.looks[learner].colour, **DOTS)
@@ -179,11 +179,12 @@ def _shares(frame: pl.DataFrame, random: list[str]) -> tuple[pl.DataFrame, bool]
 
 def _by_number(results: Results, frame: pl.DataFrame) -> list[Panel]:
     if len(results.horizons) != 2:
-        return results.panels(longest(frame))
+        last = pl.col("horizon").max().over("learner", "environment", "policies", "oracle")
+        return list(panels_of(frame.filter(pl.col("horizon") == last)))
     return [
         Panel(", ".join(filter(None, [panel.name, f"T = {spaced(horizon)}"])), panel.frame)
         for horizon in results.horizons
-        for panel in results.panels(frame.filter(pl.col("horizon") == horizon))
+        for panel in panels_of(frame.filter(pl.col("horizon") == horizon))
     ]
 
 
@@ -191,6 +192,6 @@ def _draw_numbers(axes: Any, panel: Panel, look: Mapping[str, Look], *, log: boo
     for learner in panel.learners:
         _draw_runs(axes, look[learner], panel.regrets(learner, "x"), -np.inf, linewidth=4, alpha=0.4)
     values = panel.frame["x"].to_numpy()
-    scale_axis(axes.xaxis, values, log=wants_log(values, 4.0))
+    scale_axis(axes.xaxis, log=wants_log(values, 4.0))
     tick_at(axes.xaxis, values)
-    scale_axis(axes.yaxis, panel.frame["regret"].to_numpy(), log=log)
+    scale_axis(axes.yaxis, log=log)

@@ -58,13 +58,13 @@ def verdict(results: Results) -> str:
     at the longest horizon are not compared.
     """
     out = {*results.comparators(), *results.unconstrained}
-    every = [final for panel in results.final_panels for final in panel.finals.values()]
-    ends = [final for final in every if final.learner not in out] or every
-    horizon = max(final.horizon for final in ends)
+    every = [(panel.name, final) for panel in results.panels for final in panel.finals.values()]
+    ends = [(name, final) for name, final in every if final.learner not in out] or every
+    horizon = max(final.horizon for _, final in ends)
     panels: dict[str, list[Final]] = {}
-    for final in sorted(ends, key=lambda final: final.regret):
+    for name, final in sorted(ends, key=lambda end: end[1].regret):
         if final.horizon == horizon:
-            panels.setdefault(final.panel, []).append(final)
+            panels.setdefault(name, []).append(final)
     found = [_lowest(name, finals) for name, finals in list(panels.items())[:FEW_PANELS]]
     paired = f" {PAIRED}" if any("significantly" in each for each in found) else ""
     more = f" {len(panels) - FEW_PANELS} more panels are in the table." if len(panels) > FEW_PANELS else ""

@@ -96,7 +96,7 @@ def test_every_learner_is_shown_at_its_longest_horizon(make_frame):
 
 def panels_of(frame):
     """Return the learners of each panel of a frame, by its name."""
-    return {panel.name: panel.learners for panel in Results(frame, "t").panels(frame)}
+    return {panel.name: panel.learners for panel in Results(frame, "t").panels}
 
 
 def test_there_is_a_panel_for_every_environment_and_several_oracles(make_frame):
@@ -105,7 +105,7 @@ def test_there_is_a_panel_for_every_environment_and_several_oracles(make_frame):
     frame = frame.filter((pl.col("learner") != "hedge") | (pl.col("oracle") == "search"))
     names = ["a, milp:highs", "a, search", "b, milp:highs", "b, search"]
     assert panels_of(frame) == {name: ["bistro_plus", "hedge", "uniform"] for name in names}
-    first = Results(frame, "t").panels(frame)[0].frame
+    first = Results(frame, "t").panels[0].frame
     assert first.filter(pl.col("learner") == "bistro_plus")["oracle"].unique().to_list() == ["milp:highs"]
     alone = make_frame(["bistro_plus", "hedge"])  # where every learner has one oracle, though not the same
     other = pl.when(pl.col("learner") == "hedge").then(pl.lit("list")).otherwise("oracle")
@@ -178,9 +178,10 @@ def test_queries_and_rule_changes_are_drawn_where_a_rule_is_in_force(make_frame)
 def test_times_are_microseconds_split_into_oracle_and_rest(make_frame):
     """Whole and oracle time per round are the seconds of the last row over its round; the caption names the slowest."""
     results = Results(make_frame(["bistro_plus", "hedge", "uniform"]), "t")
-    found = {row["learner"]: row for row in per_round(results.finals).iter_rows(named=True)}
-    assert found["bistro_plus"]["whole"] == pytest.approx(2.0)
-    assert (found["hedge"]["whole"], found["hedge"]["oracle"]) == pytest.approx((42.0, 31.0))
+    found = results.panels[0].finals
+    assert per_round(found["bistro_plus"]) == pytest.approx(2.0)
+    assert per_round(found["hedge"]) == pytest.approx(42.0)
+    assert per_round(found["hedge"], "oracle_seconds") == pytest.approx(31.0)
     drawing = one(results, "times")
     colour = results.looks["hedge"].colour
     bars = [bar for bar in drawing.figure.axes[0].patches if to_hex(bar.get_facecolor()).upper() == colour]
@@ -205,7 +206,7 @@ def test_slopes_stand_in_the_legend(make_frame):
     frame = make_frame(["bistro_plus"], horizons=(100, 1000, 10_000), noise=0.0)
     bent = pl.col("horizon").replace_strict({100: 10.0, 1000: 80.0, 10_000: 200.0})
     frame = frame.with_columns(regret=pl.when(pl.col("round") == pl.col("horizon")).then(bent).otherwise("regret"))
-    (panel,) = Results(frame, "t").panels(Results(frame, "t").finals)
+    (panel,) = Results(frame, "t").panels
     assert local_slopes(panel, "bistro_plus") == pytest.approx([np.log10(8), np.log10(2.5)])
     assert theorem(panel, "bistro_plus") == pytest.approx(0.75)
 

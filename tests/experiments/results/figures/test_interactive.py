@@ -44,7 +44,7 @@ def test_a_curve_is_the_mean_that_is_drawn_and_a_name_hides_all_of_it(results):
     named = [trace for trace in traces if trace.get("legendgroup") == "exp4"]
     assert sum(trace["showlegend"] for trace in named) == 1
     assert {trace.get("fill") for trace in named} == {None, "toself"}
-    rounds, values = results.longest_panels[0].curve("exp4")
+    rounds, values = results.panels[0].curve("exp4")
     line = next(trace for trace in named if "fill" not in trace)
     assert np.allclose(line["x"], rounds)
     assert np.allclose(line["y"], values.mean(axis=0))
