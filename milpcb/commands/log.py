@@ -65,7 +65,7 @@ def rounds_of_run(
     """
     import polars as pl
 
-    from milpcb.experiments.results.records import WorldCosts
+    from milpcb.experiments.results.store import WorldCosts
     from milpcb.experiments.run.player import Rounds, Tally, play
     from milpcb.experiments.run.runner import cell_player, read_run
     from milpcb.experiments.study.worlds import open_world
@@ -92,7 +92,7 @@ def rounds_of_run(
 
 
 def _cell(directory: Path, config: Config, wanted: dict[str, str | int | None]) -> Cell:
-    from milpcb.experiments.results.records import read_record
+    from milpcb.experiments.results.store import read_record
     from milpcb.experiments.study.cells import build_study
 
     cells = list(build_study(config).cells)

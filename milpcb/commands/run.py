@@ -67,15 +67,15 @@ def _dry_run(config: Config, path: Path) -> None:
     from milpcb.experiments.study.cells import build_study
 
     study = build_study(config)
-    held = RunDirectory(path).held(study.cells)
+    finished, lines = RunDirectory(path).held(study.cells)
     table = Table("learner", "cells", "finished", "rounds", box=SIMPLE_HEAD)
     for label in dict.fromkeys(cell.learner.label for cell in study.cells):
         own = [cell for cell in study.cells if cell.learner.label == label]
-        done, rounds = sum(cell.key in held.finished for cell in own), sum(cell.horizon for cell in own)
+        done, rounds = sum(cell.key in finished for cell in own), sum(cell.horizon for cell in own)
         table.add_row(label, spaced(len(own)), spaced(done), spaced(rounds))
-    for part in (*held.remarks, table):
+    for part in (*lines, table):
         out.print(part)
-    out.print(f"{len(study.cells)} cells, of which {len(held.finished)} are finished in {path}")
+    out.print(f"{len(study.cells)} cells, of which {len(finished)} are finished in {path}")
     out.print(f"beside them the best policy in hindsight, {len(study.comparators)} times")
 
 
@@ -91,7 +91,7 @@ def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
             failed = run_all(config, directory, backend, tick, err.print)
     except KeyboardInterrupt as error:
         cells = build_study(config).cells
-        kept = len(RunDirectory(path).held(cells).finished)
+        kept = len(RunDirectory(path).held(cells)[0])
         raise MilpcbError(
             f"interrupted: {kept} of {len(cells)} curves are kept in {path}; the same command goes on from there"
         ) from error
@@ -104,8 +104,8 @@ def _report(path: Path, failed: Failed, *, quiet: bool) -> None:
     from milpcb.experiments.results.figures import draw
     from milpcb.experiments.results.figures.drawing import render
     from milpcb.experiments.results.figures.results import read_results
-    from milpcb.experiments.results.records import read_index
     from milpcb.experiments.results.report import summary_table
+    from milpcb.experiments.results.store import read_index
 
     with nullcontext() if quiet else step(err, "the pictures"):
         try:
@@ -157,8 +157,7 @@ def resume(directory: Path, backend: str | None, workers: int | None, progress: 
 
     Classes ("module:Class"), files of data and schedulers that the config names are taken only with --trust.
     """
-    from milpcb.experiments.results.records import CONFIG
-    from milpcb.experiments.results.store import RunDirectory
+    from milpcb.experiments.results.store import CONFIG, RunDirectory
     from milpcb.experiments.run.runner import read_run
 
     if not (directory / CONFIG).exists():

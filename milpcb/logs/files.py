@@ -15,7 +15,7 @@ from milpcb.data.tables import parquet_pieces, parquet_rows
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.inputs import Columns
 from milpcb.estimators.one_pass import Sample
-from milpcb.experiments.results.records import INDEX
+from milpcb.experiments.results.store import INDEX
 from milpcb.logs.read import Counts, cleaned
 from milpcb.logs.source import Source, make_source
 from milpcb.offline.band import Progress

@@ -10,7 +10,7 @@ import pytest
 
 import milpcb
 from milpcb.errors import RunError
-from milpcb.experiments.results.records import read_index
+from milpcb.experiments.results.store import read_index
 
 RUN_LONG = ("run", "long.toml", "--out", "out", "--backend", "serial")
 

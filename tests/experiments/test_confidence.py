@@ -15,8 +15,8 @@ from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.results import read_results
 from milpcb.experiments.results.figures.rounds import in_turn_mean_costs
 from milpcb.experiments.results.figures.words import glossary
-from milpcb.experiments.results.records import read_index, read_record
 from milpcb.experiments.results.report import report, report_table, summary_table
+from milpcb.experiments.results.store import read_index, read_record
 from milpcb.experiments.run.runner import cell_player
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config

@@ -169,7 +169,7 @@ def take_the_gate_out() -> None:
     """Let everything pass: names, paths, links, schemas, sizes, what a config asks for."""
     from milpcb.core import gate
     from milpcb.data import tables
-    from milpcb.experiments.results import records, schemas
+    from milpcb.experiments.results import schemas, store
     from milpcb.experiments.study import fingerprints
     from milpcb.plugins import local_classes, registry
 
@@ -193,7 +193,7 @@ def take_the_gate_out() -> None:
             sys.path[:] = sys.path[: len(sys.path) - len(folder)]
 
     def file_of(directory: Path, what: str, key: str) -> Path:
-        folder, suffix = records._PLACES.get(what, ("cells", what))
+        folder, suffix = store._PLACES.get(what, ("cells", what))
         return directory / folder / f"{key}.{suffix}"
 
     instead = {
@@ -207,7 +207,7 @@ def take_the_gate_out() -> None:
         local_classes.open_folder: on_path,
         fingerprints.foreign_parts: lambda _: [],
         schemas.checked: lambda _, data: data or {}["nothing"],
-        records.file_of: file_of,
+        store.file_of: file_of,
         tables.check_table: lambda _: None,
     }
     for module in [module for name, module in sys.modules.items() if name.partition(".")[0] in {"milpcb", "policies"}]:

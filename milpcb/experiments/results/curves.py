@@ -12,8 +12,7 @@ from scipy.special import stdtrit
 from milpcb.core.files import remove
 from milpcb.errors import InputError, RunError, shown
 from milpcb.experiments.results import RECOVERY, TURNS, confident_column
-from milpcb.experiments.results.records import read_index, read_record
-from milpcb.experiments.results.store import RunDirectory
+from milpcb.experiments.results.store import RunDirectory, read_index, read_record
 from milpcb.experiments.study.cells import NO_ORACLE
 from milpcb.types import Floats
 

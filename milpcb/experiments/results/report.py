@@ -20,7 +20,7 @@ from milpcb.experiments.results.figures import draw, words
 from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.results import NARROW, Final, Results, final_of, read_results
 from milpcb.experiments.results.figures.words import FREE, legible
-from milpcb.experiments.results.records import CONFIG, read_index, read_record
+from milpcb.experiments.results.store import CONFIG, read_index, read_record
 from milpcb.experiments.study.cells import BEST, NO_ORACLE, Kind
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller

@@ -8,7 +8,6 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from typing_extensions import TypedDict
 
 from milpcb.errors import clipped
-from milpcb.experiments.study.cells import FORMAT
 from milpcb.experiments.study.sections import MOST_CELLS
 
 _list, _sometimes, _typed_dict = cast("tuple[Any, ...]", (list, NotRequired, TypedDict))  # of values, not of types
@@ -50,7 +49,7 @@ Cells = table(
 Comparators = table(key=Key, title=Text, file=File, horizon=Round, seed=Seed, draw=bool)
 
 Index = table(
-    format=Annotated[int, Field(ge=FORMAT, le=FORMAT)],
+    format=int,
     name=Short,
     cells=several(Cells, 1),
     comparators=several(Comparators, 1),

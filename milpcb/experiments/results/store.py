@@ -13,32 +13,116 @@ study.json of milpcb, and never through a link. study.json, records, costs and s
 of what follows.
 """
 
+import platform
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from itertools import count, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import tomli_w
 from filelock import FileLock, Timeout
 
-from milpcb.core import files
+from milpcb.core import files, gate
 from milpcb.errors import RunError
-from milpcb.experiments.results import records
-from milpcb.experiments.study.cells import FORMAT, Kind, Study, Task
+from milpcb.experiments.results.schemas import CellRecord, ComparatorRecord, Index, KeptCosts, checked
+from milpcb.experiments.study.cells import BEST, FORMAT, Comparator, Kind, Study, Task
 from milpcb.experiments.study.sections import Config
 
-_Facts = tuple[Kind, str, int, bool]  # of a task: kind, key, horizon, and whether its policy is drawn
+CONFIG, INDEX, LOCK = "config.toml", "study.json", ".milpcb.lock"
+_PLACES = {
+    "record": ("cells", "json"),
+    "part": ("cells", "part"),
+    "costs": ("costs", "json"),
+    "log": ("logs", "log"),
+}
+_SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "comparator": ComparatorRecord}
 _POLICY_FILE = re.compile(r"best_policy_[\w.+-]+\.(txt|svg)")
 _CONFIG_SEAL = re.compile(r'checksum = "([0-9a-f]{64})"\n\Z')
+_LONGEST = 50  # characters of the name of a file that come from labels; each takes up to 4 bytes of the 255 there are
+SOLVERS = ("highspy", "pulp", "pyscipopt", "gurobipy", "cplex", "xpress", "coptpy")
+OTHERS = ("vowpalwabbit", "contextualbandits", "coba")
+PACKAGES = ("milpcb", "numpy", "scipy", "numba", *SOLVERS, "scikit-learn", *OTHERS)
 
 
-class Held(NamedTuple):
-    """Contents of a run directory for a study: keys of finished tasks, and lines that a user should see."""
+def file_of(directory: Path, what: str, key: str) -> Path:
+    """Return where a task's "record", "part", "costs" or "log" is kept; raises InputError for a link or another key."""
+    folder, suffix = _PLACES[what]
+    return gate.inside(directory, folder) / gate.plain_name(f"{key}.{suffix}")
 
-    finished: set[str]
-    remarks: tuple[str, ...]
+
+@cache
+def installed() -> dict[str, str]:
+    """Return the versions of Python and of those packages that are installed here."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def describe(made_with: Iterable[Mapping[str, str]]) -> str:
+    """Return 'numpy 2.0.1 (here 2.1.0), ...' for packages here and there whose versions differ, '' without one."""
+    here = installed()
+    pairs = {pair for each in made_with for pair in each.items()}
+    others = [(package, there) for package, there in sorted(pairs) if here.get(package, there) != there]
+    return ", ".join(f"{package} {there} (here {here[package]})" for package, there in others)
+
+
+def read_index(path: Path) -> dict[str, Any]:
+    """Return the contents of study.json; raises RunError when the directory has none that is whole."""
+    problem = "it is damaged, or of another version of milpcb"
+    try:
+        index = files.unsealed(files.contents(path / INDEX)) or {}
+        if index.get("format") == FORMAT:
+            return checked(Index, index)
+    except OSError as error:
+        problem = str(error.strerror)
+    except ValueError as error:
+        problem = str(error)
+    advice = f"where {path} is a run directory of this version, milpcb run with its {CONFIG} fixes it"
+    raise RunError(f"cannot read {path / INDEX}: {problem}; {advice}")
+
+
+def read_record(path: Path, kind: Kind, key: str, horizon: int) -> dict[str, Any] | None:
+    """Return a task's record; None where there is none, or one that is damaged or not of this task."""
+    try:
+        record = checked(_SCHEMAS[kind], files.unsealed(files.contents(file_of(path, "record", key))))
+    except (OSError, ValueError):
+        return None
+    rounds = record["rounds"]
+    increasing = all(one < other for one, other in pairwise(rounds))
+    columns = [column for column in record.values() if isinstance(column, list)]
+    whole = increasing and rounds[-1] == horizon and all(len(column) == len(rounds) for column in columns)
+    return record if record["key"] == key and whole else None
+
+
+@dataclass(frozen=True)
+class WorldCosts:
+    """costs/KEY.json: costs that an environment computed for all tasks with that ``world_key``."""
+
+    directory: Path
+    key: str
+
+    def load(self) -> Any:
+        """Return what was kept; None where there is nothing, or a byte of it is not as it was written."""
+        try:
+            kept = checked(KeptCosts, files.unsealed(files.contents(file_of(self.directory, "costs", self.key))))
+        except (OSError, ValueError):
+            return None
+        return kept["data"] if kept["key"] == self.key else None
+
+    def save(self, data: Any) -> None:
+        """Keep plain data; raises RunError when the disk refuses."""
+        file = file_of(self.directory, "costs", self.key)
+        files.write_file(file, files.sealed({"key": self.key, "data": data}), durable=False)
 
 
 class RunDirectory:
@@ -48,7 +132,7 @@ class RunDirectory:
         self.path = path
         if (path.exists() or path.is_symlink()) and not path.is_dir():
             raise RunError(f"{path} exists and is no run directory; choose another with --out")
-        for folder in records.FOLDERS:
+        for folder, _ in _PLACES.values():
             if (path / folder).is_symlink():
                 raise RunError(
                     f"{path / folder} is a link, and a run writes only inside its own directory; "
@@ -61,7 +145,7 @@ class RunDirectory:
     def locked(self) -> Iterator[None]:
         """Keep every other run out of the directory; raises RunError when one is at work there."""
         files.make_folder(self.path)
-        file = self.path / records.LOCK
+        file = self.path / LOCK
         try:
             files.check_sole(file)
         except OSError as error:
@@ -81,12 +165,12 @@ class RunDirectory:
 
     def begin(self, config: Config, study: Study, finished: Collection[str] = ()) -> None:
         """Write down what will be computed; clear away temporaries, states of ``finished`` tasks, and policies."""
-        for name in (records.whole_index(self.path) or {"written": ()})["written"]:
-            if _POLICY_FILE.fullmatch(name):
+        with suppress(RunError):
+            for name in filter(_POLICY_FILE.fullmatch, read_index(self.path)["written"]):
                 files.remove(self.path / name)
-        text = tomli_w.dumps({**config.table(), "versions": {**records.installed(), "format": FORMAT}})
-        self.write(records.CONFIG, f'{text}checksum = "{files.digest(text.encode())}"\n'.encode())
-        self.write(records.INDEX, files.sealed({**records.index_of(config, study), "written": []}, indent=1))
+        text = tomli_w.dumps({**config.table(), "versions": {**installed(), "format": FORMAT}})
+        self.write(CONFIG, f'{text}checksum = "{files.digest(text.encode())}"\n'.encode())
+        self.write(INDEX, files.sealed({**index_of(config, study), "written": []}, indent=1))
         for folder in (self.path, self.path / "cells", self.path / "costs"):
             for file in filter(files.is_temporary, _files_in(folder)):
                 files.remove(file)
@@ -94,19 +178,19 @@ class RunDirectory:
             if file.suffix == ".part" and file.stem in finished:
                 files.remove(file)
 
-    def held(self, tasks: Iterable[Task]) -> Held:
-        """Return which tasks have whole records, and remarks on damage and on other versions."""
+    def held(self, tasks: Iterable[Task]) -> tuple[set[str], list[str]]:
+        """Return the keys of the tasks with whole records, and lines on damage and on other versions."""
         return _held(self.path, [(task.kind, task.key, task.horizon, task.draw) for task in tasks])
 
     def keep(self, task: Task, record: Mapping[str, Any]) -> None:
         """Write a finished task, and remove its saved state; a record that a power cut spoils is no record."""
-        body = {**record, "versions": records.installed()}
-        files.write_file(records.file_of(self.path, "record", task.key), files.sealed(body), durable=False)
-        files.remove(records.file_of(self.path, "part", task.key))
+        body = {**record, "versions": installed()}
+        files.write_file(file_of(self.path, "record", task.key), files.sealed(body), durable=False)
+        files.remove(file_of(self.path, "part", task.key))
 
     def log(self, task: Task, text: str) -> None:
         """Add a line to the task's log."""
-        file = records.file_of(self.path, "log", task.key)
+        file = file_of(self.path, "log", task.key)
         files.make_folder(file.parent)
         with suppress(OSError):
             files.append(file, f"{task.title}: {text}\n")
@@ -117,9 +201,9 @@ class RunDirectory:
 
     def write_policies(self) -> None:
         """Write best policies in hindsight as rules and drawings, under the names that people look for."""
-        index, names = records.read_index(self.path), []
+        index, names = read_index(self.path), []
         for task in index["comparators"]:
-            record = records.read_record(self.path, "comparator", task["key"], task["horizon"])
+            record = read_record(self.path, "comparator", task["key"], task["horizon"])
             parts = {} if record is None else {"txt": f"{record['policy']}\n"}
             if record and task["draw"] and "drawing" in record:
                 parts["svg"] = record["drawing"]
@@ -127,45 +211,68 @@ class RunDirectory:
                 file = self.path / f"{task['file']}.{suffix}"
                 names.append(files.write_file(file, text.encode(), durable=False).name)
         if names:
-            self.write(records.INDEX, files.sealed({**index, "written": sorted(names)}, indent=1))
+            self.write(INDEX, files.sealed({**index, "written": sorted(names)}, indent=1))
 
 
-def remarks(path: Path) -> tuple[str, ...]:
+def remarks(path: Path) -> list[str]:
     """Return lines on damage in a run directory and on versions that differ; raises RunError where it is none."""
-    index = records.read_index(path)
-    tasks: list[_Facts] = [("cell", each["key"], each["horizon"], False) for each in index["cells"]]
-    tasks += [("comparator", each["key"], each["horizon"], False) for each in index["comparators"]]
-    return _held(path, tasks).remarks
+    index = read_index(path)
+    kinds: tuple[Kind, ...] = ("cell", "comparator")
+    return _held(path, [(kind, each["key"], each["horizon"], False) for kind in kinds for each in index[f"{kind}s"]])[1]
 
 
 def check_config(path: Path) -> None:
     """Raise RunError where config.toml is not byte for byte as a run wrote it: damaged, or edited by hand."""
     try:
-        text = files.contents(path / records.CONFIG).decode()
+        text = files.contents(path / CONFIG).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise RunError(
-            f"cannot read {path / records.CONFIG}: {error}; milpcb run CONFIG --out {path} fixes it"
-        ) from error
+        raise RunError(f"cannot read {path / CONFIG}: {error}; milpcb run CONFIG --out {path} fixes it") from error
     seal = _CONFIG_SEAL.search(text)
     if seal is None or files.digest(text[: seal.start()].encode()) != seal.group(1):
         raise RunError(
-            f"{path / records.CONFIG} was damaged, or edited, after the run wrote it; read it, and go on with "
+            f"{path / CONFIG} was damaged, or edited, after the run wrote it; read it, and go on with "
             f"milpcb run CONFIG --out {path} (CONFIG may be that file)"
         )
 
 
-def _held(path: Path, tasks: Iterable[_Facts]) -> Held:
+def index_of(config: Config, study: Study) -> dict[str, Any]:
+    """Return what study.json holds of a study: labels, so that a new one costs no new run, but no policies written."""
+    best = study.comparator_of
+    return {
+        "format": FORMAT,
+        "name": config.experiment.name,
+        "cells": [{"key": c.key, "comparator": best[c.key], **c.labels} for c in study.cells],
+        "comparators": [
+            {"key": c.key, "title": c.title, "file": name, "horizon": c.horizon, "seed": c.seed, "draw": c.draw}
+            for c, name in _named(study.comparators)
+        ],
+    }
+
+
+def _named(tasks: Iterable[Comparator]) -> Iterator[tuple[Comparator, str]]:
+    """Yield tasks with names of files made of their titles, distinct in any case: best_policy_planted_T1000_seed0."""
+    taken: set[str] = set()
+    for task in tasks:
+        *parts, seed = task.title.removeprefix(f"{BEST}, ").split(", ")
+        plain = "_".join(re.sub(r"[^\w.+-]+", "-", part) for part in ["best_policy", *parts]).replace("_T-", "_T")
+        name = f"{plain[:_LONGEST]}_{seed.replace(' ', '')}"
+        free = next(other for i in count() if (other := f"{name}_{i}" if i else name).casefold() not in taken)
+        taken.add(free.casefold())
+        yield task, free
+
+
+def _held(path: Path, tasks: Iterable[tuple[Kind, str, int, bool]]) -> tuple[set[str], list[str]]:
+    """Look at tasks: kind, key, horizon, and whether the policy is drawn."""
     versions, lines = dict[str, dict[str, str]](), []
     for kind, key, horizon, draw in tasks:
-        try:
-            record = records.read_whole(path, kind, key, horizon)
-            if record is not None and (not draw or "drawing" in record):
-                versions[key] = record["versions"]
-        except records.DamagedError:
+        record = read_record(path, kind, key, horizon)
+        if record is None and file_of(path, "record", key).exists():
             lines.append(f"record {key} is damaged; milpcb run and resume play it again")
-    if others := records.describe(versions.values()):
+        elif record is not None and (not draw or "drawing" in record):
+            versions[key] = record["versions"]
+    if others := describe(versions.values()):
         lines.append(f"{path} holds records made with other versions: {others}; their numbers may differ")
-    return Held(set(versions), tuple(lines))
+    return set(versions), lines
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -173,24 +280,14 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def _check_owner(path: Path) -> None:
-    if all(file.name == records.LOCK or files.is_temporary(file) for file in path.iterdir()):
+    """Raise RunError unless a directory is empty, or its study.json or config.toml is of this version of milpcb."""
+    if all(file.name == LOCK or files.is_temporary(file) for file in path.iterdir()):
         return
-    if records.whole_index(path) is not None:  # whatever became of config.toml, it can be written again
+    with suppress(RunError):
+        read_index(path)
         return
-    file = path / records.CONFIG
-    if not file.exists():
-        raise RunError(f"{path} exists and is no run directory; choose another with --out")
-    try:
-        versions = tomllib.loads(files.contents(file).decode()).get("versions")
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RunError(f"cannot read {file}: {error}; choose another directory with --out") from error
-    if not (isinstance(versions, dict) and "milpcb" in versions):
-        raise RunError(
-            f"{path} exists and is no run directory: its {records.CONFIG} is not one that milpcb wrote; "
-            "choose another with --out"
-        )
-    if versions.get("format") != FORMAT:
-        raise RunError(
-            f"{path} is a run directory of format {versions.get('format', 1)}, this version writes format {FORMAT}; "
-            "choose another with --out"
-        )
+    versions = None
+    with suppress(OSError, ValueError):
+        versions = tomllib.loads(files.contents(path / CONFIG).decode()).get("versions")
+    if not (isinstance(versions, dict) and "milpcb" in versions and versions.get("format") == FORMAT):
+        raise RunError(f"{path} exists and is no run directory of this version of milpcb; choose another with --out")

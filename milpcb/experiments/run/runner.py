@@ -16,9 +16,16 @@ from threadpoolctl import threadpool_limits
 
 from milpcb.core.files import append, contents, make_folder, sealed, unsealed, write_file
 from milpcb.errors import MilpcbError, RunError, cause, traced
-from milpcb.experiments.results.records import CONFIG, WorldCosts, describe, file_of, installed
 from milpcb.experiments.results.schemas import SavedState, checked
-from milpcb.experiments.results.store import RunDirectory, check_config
+from milpcb.experiments.results.store import (
+    CONFIG,
+    RunDirectory,
+    WorldCosts,
+    check_config,
+    describe,
+    file_of,
+    installed,
+)
 from milpcb.experiments.run.backends import Backend, News, cores, listening, report
 from milpcb.experiments.run.player import Hindsight, LearnerPlayer, checkpoints, hindsight
 from milpcb.experiments.study.cells import Cell, Comparator, Task, build_study
@@ -49,16 +56,16 @@ def run(
     from milpcb.experiments.results.curves import write_curves  # workers do without tables
 
     study = build_study(config)
-    held = directory.held(study.tasks)
-    for line in held.remarks:
+    finished, lines = directory.held(study.tasks)
+    for line in lines:
         remark(line)
-    pending = [task for task in study.tasks if task.key not in held.finished]
+    pending = [task for task in study.tasks if task.key not in finished]
     asked = {"workers": config.run.workers, "scheduler": config.run.scheduler}
     by: Backend = injection.make(registry.load("backend", backend_name(config, backend, len(pending))), asked)
     try_out(pending)
     work = partial(compute, directory=directory.path.resolve(), save_seconds=config.run.save_seconds)
     with directory.locked():
-        directory.begin(config, study, held.finished)
+        directory.begin(config, study, finished)
         try:
             failed = _keep_all(directory, by.map(work, pending), _Rounds(pending, tick), remark)
         except KeyboardInterrupt:
@@ -266,20 +273,17 @@ def play_cell(cell: Cell, files: TaskFiles) -> dict[str, Any]:
     A state that cannot be restored, or from which the play ends in an error, is given up and the cell played from
     its first round: no saved state can make every later attempt fail.
     """
-    saved = files.saved()
-    player = cell_player(cell, open_world(cell, files.costs))
-    if saved is None:
-        return _play_on(cell, player, files)
-    problem = "cannot be restored"
-    try:
-        player.restore(saved)
-        problem = "led to an error"  # a state that does not fit shows itself anywhere
-        return _play_on(cell, player, files)
-    except RunError:
-        raise
-    except Exception as error:  # noqa: BLE001 - it may hold anything
-        files.reject(f"{problem} ({type(error).__name__})")
-    return _play_on(cell, cell_player(cell, open_world(cell, files.costs)), files)
+    saved, player = files.saved(), cell_player(cell, open_world(cell, files.costs))
+    if saved is not None:
+        try:
+            player.restore(saved)
+            return _play_on(cell, player, files)
+        except RunError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it may hold anything, and show that it does not fit anywhere
+            files.reject(f"does not serve ({type(error).__name__})")
+            player = cell_player(cell, open_world(cell, files.costs))
+    return _play_on(cell, player, files)
 
 
 def _play_on(cell: Cell, player: LearnerPlayer, files: TaskFiles) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from milpcb.core.files import sealed, unsealed
 from milpcb.errors import MilpcbError
 from milpcb.experiments.results import store
 from milpcb.experiments.results.figures.results import read_results
-from milpcb.experiments.results.records import read_index
 from milpcb.experiments.results.report import report
+from milpcb.experiments.results.store import read_index
 from tests.stress.damages import STRANGE, places, put
 
 
@@ -41,7 +41,7 @@ def forge(file, change):
 def test_a_policy_s_file_leads_nowhere_else(name, held):
     """study.json names files of policies, which a page shows: no file of somewhere else gets there."""
     forge(held / "study.json", lambda body: body["comparators"][0].update(file=name))
-    with pytest.raises(MilpcbError, match=r"study\.json is not as milpcb writes it \(comparators\.0\.file: "):
+    with pytest.raises(MilpcbError, match=r"study\.json: comparators\.0\.file: "):
         report(held)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from milpcb.core.files import sealed, unsealed
 from milpcb.errors import InputError, OracleInexact
-from milpcb.experiments.results.records import file_of
+from milpcb.experiments.results.store import file_of
 from milpcb.experiments.run import player as players
 from milpcb.experiments.run import runner
 from milpcb.experiments.run.runner import TaskFiles, cell_player, compute
@@ -127,9 +127,9 @@ UNFIT = {  # with a checksum that fits: what becomes of its content, and why it 
         lambda state: state | {"versions": {"milpcb": "0.0.1"}},
         "was made with other versions, milpcb 0.0.1",
     ),
-    "with another learner": (lambda state: state | {"learner": {}}, "cannot be restored ("),
-    "without its points": (lambda state: state | {"points": []}, "cannot be restored (ValueError)"),
-    "of a round past the horizon": (lambda state: state | {"round": 41}, "cannot be restored (ValueError)"),
+    "with another learner": (lambda state: state | {"learner": {}}, "does not serve ("),
+    "without its points": (lambda state: state | {"points": []}, "does not serve (ValueError)"),
+    "of a round past the horizon": (lambda state: state | {"round": 41}, "does not serve (ValueError)"),
 }
 
 

@@ -16,8 +16,8 @@ from milpcb.core.files import contents
 from milpcb.errors import RunError, clipped
 from milpcb.experiments.results.curves import load, mean_interval
 from milpcb.experiments.results.figures.looks import DISPLAYED, Look, looks
-from milpcb.experiments.results.records import CONFIG
 from milpcb.experiments.results.schemas import Settings, checked
+from milpcb.experiments.results.store import CONFIG
 from milpcb.experiments.study.cells import NO_ORACLE
 from milpcb.types import Floats
 
