@@ -54,8 +54,6 @@ VENDORS = {
     "coptpy": ("milpcb.solvers.copt",),
     "cplex": ("milpcb.solvers.cplex",),
     "click": ("milpcb.cli", "milpcb.commands"),
-    "cryptography": ("milpcb.experiments.run.backends.dask",),
-    "dask": ("milpcb.experiments.run.backends.dask",),
     "distributed": ("milpcb.experiments.run.backends.dask",),
     "filelock": ("milpcb.experiments.results.store",),
     "gurobipy": ("milpcb.solvers.gurobi",),
