@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-FORMAT = 3  # of the JSON
+FORMAT = 4  # of the JSON
 
 
 class Rule(ABC):

@@ -7,12 +7,8 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct, Thresholds, cut_points
-from policies.linear.each_rule import HighestScore
-from policies.linear.labelings import ScoreKind
 from policies.linear.rule import LinearRule, Steps, points_of
 from policies.names import Names
-
-ScoringRule = LinearRule | HighestScore
 
 # Sums of this many such integers times small weights are exact in float64.
 LARGEST_WHOLE = 2.0**40
@@ -30,34 +26,29 @@ class Scored:
     def __init__(
         self,
         contexts: Floats,
-        scores: ScoreKind,
+        n_actions: int,
         max_weight: int,
         max_features: int | None,
         thresholds: Thresholds,
         names: Names,
     ) -> None:
-        """Take contexts (m, d), and what scores on them the rules have; ``max_features`` None is no limit."""
+        """Take contexts (m, d); ``max_features`` None is no limit."""
         self.steps = steps_of(contexts, thresholds)
         points = points_of(contexts, self.steps)
         distinct = Distinct.rows(points)
         self.group = distinct.group
         self.contexts = contexts[distinct.first]
         self.points = points[distinct.first]
-        self.names, self.scores, self.max_weight = names, scores, max_weight
-        self.n_cuts = scores.n_actions - 1
+        self.names, self.n_actions, self.max_weight = names, n_actions, max_weight
         self.columns = _columns(self.points)
         self.copies: Ints = np.array([len(column.members) for column in self.columns], dtype=np.int64)
         features = int(self.copies.sum())
         self.limit = features if max_features is None else min(max_features, features)
 
-    def whole_table(self) -> Ints:
-        """Return the columns side by side (g, columns)."""
-        values = [column.values for column in self.columns]
-        return np.array(values, dtype=np.int64).reshape(len(values), len(self.points)).T
-
     def table(self) -> Floats:
-        """Return ``whole_table`` without the common factor of all its entries, which scales scores and cuts alike."""
-        table = self.whole_table()
+        """Return the columns (g, columns) without the common factor of all, which scales scores and cuts alike."""
+        values = [column.values for column in self.columns]
+        table = np.array(values, dtype=np.int64).reshape(len(values), len(self.points)).T
         return (table // max(1, int(np.gcd.reduce(table, axis=None)))).astype(float)
 
     def columns_of(self, contexts: Floats) -> list[Floats]:
@@ -65,22 +56,21 @@ class Scored:
         shifted = points_of(contexts, self.steps) - self.points[0]
         return [sign * shifted[:, feature] for feature, sign in (column.members[0] for column in self.columns)]
 
-    def rule(self, totals: Floats | Ints, labels: Ints) -> ScoringRule:
-        """Return the rule with total weights (columns,), or (columns, K), that gives the contexts ``labels`` (g,)."""
-        return self.labelled(self._split(totals if np.ptp(labels) else 0 * totals), labels)
-
-    def labelled(self, weights: Ints, labels: Ints) -> ScoringRule:
-        """Return the rule with these weights (d,), or (d, K), of the features that labels the contexts so."""
-        found: ScoringRule = self.scores.rule(self.points, weights, labels, self.steps, self.names)
-        return found
+    def rule(self, totals: Floats | Ints, labels: Ints) -> LinearRule:
+        """Return the rule with total weights (columns,) that gives the contexts ``labels`` (g,)."""
+        weights = self._split(totals if np.ptp(labels) else 0 * totals)
+        weights = weights // max(1, int(np.gcd.reduce(weights)))
+        scores = self.points @ weights
+        cuts = (int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(self.n_actions - 1))
+        return self.rule_of(weights, tuple(cuts))
 
     def rule_of(self, weights: Ints, cuts: tuple[int, ...]) -> LinearRule:
         """Return the rule with these weights (d,) of the features."""
         return LinearRule(tuple(weights.tolist()), cuts, self.steps, self.names)
 
     def _split(self, totals: Floats | Ints) -> Ints:
-        """Return the weights (d,), or (d, K), of features; those of one column are filled one after the other."""
-        weights = np.zeros((len(self.steps), *totals.shape[1:]), dtype=np.int64)
+        """Return the weights (d,) of features; those of one column are filled one after the other."""
+        weights = np.zeros(len(self.steps), dtype=np.int64)
         for total, column in zip(totals, self.columns, strict=True):
             for filled, (feature, sign) in enumerate(column.members):
                 left = np.clip(np.abs(total) - filled * self.max_weight, 0, self.max_weight)

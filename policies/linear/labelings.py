@@ -7,20 +7,17 @@ in the box; primitive weights suffice. It depends on the values, the box and K, 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 from math import comb, prod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.types import Floats, Ints
-from policies.linear.rule import LinearRule, Steps
-from policies.names import Names
+from milpcb.types import Ints
 
 Labels = npt.NDArray[np.int8]
 
@@ -76,7 +73,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelTable:
-    """The labelings (N, P) of a grid, sorted, its last column the fastest, and weights (N, s), or (N, s, K)."""
+    """The labelings (N, P) of a grid, sorted, its last column the fastest, and weights (N, s)."""
 
     labels: Labels
     weights: Ints
@@ -100,113 +97,78 @@ class LabelTable:
     @cached_property
     def sizes(self) -> Ints:
         """How many columns have a weight (N,)."""
-        used = self.weights != 0
-        return np.asarray((used.any(axis=2) if used.ndim > 2 else used).sum(axis=1))
+        return np.asarray(np.count_nonzero(self.weights, axis=1))
 
 
 def _as_bytes(labels: Labels) -> Any:
     return np.ascontiguousarray(labels).view(f"V{labels.shape[1] * labels.itemsize}").ravel()
 
 
-@dataclass(frozen=True)
-class ScoreKind(ABC):
-    """How scores choose: the labelings of a grid that weights make; a label takes ``slower`` times as long to build."""
-
-    n_actions: int
-    slower: ClassVar[int] = 1
-
-    @property
-    @abstractmethod
-    def made_by(self) -> tuple[int, ...]:
-        """Weights that are enough."""
-
-    @abstractmethod
-    def labels_to_build(self, shapes: Sequence[Shape]) -> int:
-        """Return how many labels ``support_table`` looks at."""
-
-    @abstractmethod
-    def weights(self, bounds: Sequence[int]) -> Ints:
-        """Return the weights within ``bounds`` that are tried, few features and small ones first."""
-
-    @abstractmethod
-    def keys(self, points: Ints, weights: Ints, words: Words) -> tuple[Ints, Ints]:
-        """Return the keys (n, W) of the labelings of ``points`` (P, s), and which of the ``weights`` makes each."""
-
-    @abstractmethod
-    def rule(self, points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Names) -> Any:
-        """Return the rule of weights (d,), or (d, K), that labels contexts as ``points`` (g, d) so: ``labels`` (g,)."""
-
-    def enough(self, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
-        """Return the shapes with no larger weights than it takes to make all that these make."""
-        if len(shapes) >= len(self.made_by) or any(len(shape.grid) != 2 for shape in shapes):
-            return tuple(shapes)
-        return tuple(Shape(shape.grid, min(shape.bound, self.made_by[len(shapes)])) for shape in shapes)
+# The weights that make all that larger ones make of 0, 1, ... columns of two values, for two actions.
+_ALL_MADE_BY = (0, 1, 1, 2, 3, 5)
 
 
-class OneScore(ScoreKind):
-    """One score, with a cut between each action and the next."""
+def enough(shapes: Sequence[Shape], n_actions: int) -> tuple[Shape, ...]:
+    """Return the shapes with no larger weights than it takes to make all that these make."""
+    if n_actions > 2 or len(shapes) >= len(_ALL_MADE_BY) or any(len(shape.grid) != 2 for shape in shapes):
+        return tuple(shapes)
+    return tuple(Shape(shape.grid, min(shape.bound, _ALL_MADE_BY[len(shapes)])) for shape in shapes)
 
-    @property
-    def made_by(self) -> tuple[int, ...]:
-        return (0, 1, 1, 2, 3, 5) if self.n_actions == 2 else ()
 
-    def labels_to_build(self, shapes: Sequence[Shape]) -> int:
-        patterns, n_cuts = prod(len(shape.grid) for shape in shapes), self.n_actions - 1
-        return prod(2 * shape.bound + 1 for shape in shapes) * comb(patterns + n_cuts, n_cuts) * patterns
-
-    def weights(self, bounds: Sequence[int]) -> Ints:
-        box = product_of([sorted(range(-bound, bound + 1), key=lambda w: (abs(w), -w)) for bound in bounds])
-        chosen = box[np.gcd.reduce(box, axis=1) <= 1]
-        return np.asarray(chosen[np.lexsort((np.abs(chosen).sum(axis=1), np.count_nonzero(chosen, axis=1)))])
-
-    def keys(self, points: Ints, weights: Ints, words: Words) -> tuple[Ints, Ints]:
-        """Order patterns by score: a cut is at one of them, and the highest so many are above it."""
-        scores = weights @ points.T
-        order = np.argsort(-scores, axis=1, kind="stable")
-        ordered = np.take_along_axis(scores, order, axis=1)
-        above = np.pad(np.cumsum(words.digits[order], axis=1), ((0, 0), (1, 0), (0, 0)))  # (n, P + 1, W)
-        divides = np.pad(ordered[:, 1:] != ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)
-        cuts = np.array(list(combinations_with_replacement(range(len(points) + 1), self.n_actions - 1)))
-        possible = divides[:, cuts].all(axis=2)
-        return above[:, cuts].sum(axis=2)[possible], np.nonzero(possible)[0]
-
-    def rule(self, points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Names) -> LinearRule:
-        weights = weights // max(1, int(np.gcd.reduce(weights)))
-        scores = points @ weights
-        cuts = (int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(self.n_actions - 1))
-        return LinearRule(tuple(weights.tolist()), tuple(cuts), steps, names)
+def labels_to_build(shapes: Sequence[Shape], n_actions: int) -> int:
+    """Return how many labels ``support_table`` looks at."""
+    patterns, n_cuts = prod(len(shape.grid) for shape in shapes), n_actions - 1
+    return prod(2 * shape.bound + 1 for shape in shapes) * comb(patterns + n_cuts, n_cuts) * patterns
 
 
 @lru_cache(maxsize=256)
-def support_table(kind: ScoreKind, shapes: tuple[Shape, ...]) -> LabelTable:
+def support_table(n_actions: int, shapes: tuple[Shape, ...]) -> LabelTable:
     """Return the table of columns of these shapes; weights are the fewest and smallest of each row."""
-    points, every = product_of([shape.grid for shape in shapes]), kind.weights([shape.bound for shape in shapes])
-    words, size = Words(len(points), kind.n_actions), max(1, BLOCK * len(every) // kind.labels_to_build(shapes))
+    points, every = product_of([shape.grid for shape in shapes]), _weights([shape.bound for shape in shapes])
+    words, size = Words(len(points), n_actions), max(1, BLOCK * len(every) // labels_to_build(shapes, n_actions))
     parts = []
     for start in range(0, len(every), size):
-        keys, makers = kind.keys(points, every[start : start + size], words)
+        keys, makers = _keys(points, every[start : start + size], words)
         parts.append(first_of_each(keys, start + makers))
     keys, makers = first_of_each(*(np.concatenate(part) for part in zip(*parts, strict=True)))
     return LabelTable(words.labels(keys), every[makers])
+
+
+def _weights(bounds: Sequence[int]) -> Ints:
+    """Return the primitive weights within ``bounds``, few features and small ones first."""
+    box = product_of([sorted(range(-bound, bound + 1), key=lambda w: (abs(w), -w)) for bound in bounds])
+    chosen = box[np.gcd.reduce(box, axis=1) <= 1]
+    return np.asarray(chosen[np.lexsort((np.abs(chosen).sum(axis=1), np.count_nonzero(chosen, axis=1)))])
+
+
+def _keys(points: Ints, weights: Ints, words: Words) -> tuple[Ints, Ints]:
+    """Return the keys (n, W) of the labelings of ``points`` (P, s), and which of the ``weights`` makes each.
+
+    Patterns are ordered by score: a cut is at one of them, and the highest so many are above it.
+    """
+    scores = weights @ points.T
+    order = np.argsort(-scores, axis=1, kind="stable")
+    ordered = np.take_along_axis(scores, order, axis=1)
+    above = np.pad(np.cumsum(words.digits[order], axis=1), ((0, 0), (1, 0), (0, 0)))  # (n, P + 1, W)
+    divides = np.pad(ordered[:, 1:] != ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)
+    cuts = np.array(list(combinations_with_replacement(range(len(points) + 1), words.n_actions - 1)))
+    possible = divides[:, cuts].all(axis=2)
+    return above[:, cuts].sum(axis=2)[possible], np.nonzero(possible)[0]
 
 
 class Words:
     """Labelings packed into integers (W,), as digits to base K, the first pattern in the highest place."""
 
     def __init__(self, n_patterns: int, n_actions: int) -> None:
-        self._base, patterns = n_actions, np.arange(n_patterns)
+        self.n_actions, patterns = n_actions, np.arange(n_patterns)
         fit = int(62 / np.log2(n_actions))  # digits of a word
-        self._word, self._place = patterns // fit, self._base ** (fit - 1 - patterns % fit)
+        self._word, self._place = patterns // fit, n_actions ** (fit - 1 - patterns % fit)
         self.digits = np.zeros((n_patterns, 1 + (n_patterns - 1) // fit), dtype=np.int64)  # of label 1
         self.digits[patterns, self._word] = self._place
 
-    def keys(self, labels: Labels) -> Ints:
-        """Return the keys (n, W) of ``labels`` (n, P)."""
-        return np.asarray(labels @ self.digits)
-
     def labels(self, keys: Ints) -> Labels:
         """Return the labels (n, P) of ``keys`` (n, W)."""
-        return (keys[:, self._word] // self._place % self._base).astype(np.min_scalar_type(-self._base))
+        return (keys[:, self._word] // self._place % self.n_actions).astype(np.min_scalar_type(-self.n_actions))
 
 
 def first_of_each(keys: Ints, makers: Ints) -> tuple[Ints, Ints]:

@@ -1,31 +1,22 @@
 """The class of scoring rules with integer weights: its settings, and what it is on given contexts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement, product
 from math import comb, gcd, log
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import choice, whole
+from milpcb.core.checks import whole
 from milpcb.core.decimals import beyond
 from milpcb.protocols import Encoding, Listing, Opened, Search, TermSearch, Within
 from milpcb.types import Floats, Ints
 from policies.cuts import NamedClass, Thresholds, check_thresholds
-from policies.linear.each_rule import EachScore, feature_weights, highest, n_placements, n_vectors
-from policies.linear.geometry import Scored, ScoringRule
-from policies.linear.labelings import OneScore
-from policies.linear.program import (
-    EachEncoding,
-    LinearEncoding,
-    TableEncoding,
-    beyond_tolerance,
-    big_m,
-    few_rows,
-    largest_big_m,
-)
+from policies.linear.geometry import Scored
+from policies.linear.program import LinearEncoding, TableEncoding, beyond_tolerance, few_rows
+from policies.linear.rule import LinearRule
 from policies.linear.search_tables import TableTerms, near_rules
 from policies.linear.supports import Supports
 from policies.names import Names
@@ -51,10 +42,8 @@ class OpenedLinear(Opened):
     with s = d; K^g; and where support tables can be used, their rows, whatever the contexts are.
     """
 
-    _by_rows: ClassVar[type[LinearEncoding | EachEncoding]] = LinearEncoding
-
     def __init__(self, scored: Scored) -> None:
-        self.n_actions = scored.n_cuts + 1
+        self.n_actions = scored.n_actions
         self.group, self.contexts = scored.group, scored.contexts
         self.scored = scored
 
@@ -68,7 +57,7 @@ class OpenedLinear(Opened):
     def unsupported(self) -> dict[str, str]:  # type: ignore[override]
         """Sizes that are too large on these contexts, and their remedies."""
         found = {}
-        if not self._program_by_tables and (reason := beyond_tolerance(self.scored, self._big_m())):
+        if not self._program_by_tables and (reason := beyond_tolerance(self.scored)):
             found["program"] = reason
         if self._no_tables:
             return found | self._without_tables()
@@ -80,9 +69,6 @@ class OpenedLinear(Opened):
         """The least of the bounds."""
         tables = [] if self._no_tables else [self._supports.n_rows]
         return log(min(self.n_actions ** len(self.contexts), *self._bounds(), *tables))
-
-    def _big_m(self) -> float:
-        return largest_big_m(self.scored)
 
     def _without_tables(self) -> dict[str, str]:
         none = f"there are no support tables, as {self._no_tables}"
@@ -108,7 +94,7 @@ class OpenedLinear(Opened):
     def program(self, *, constrained: bool = False) -> Encoding:
         del constrained  # the one cost map is linear and exact
         self.require("program")
-        return TableEncoding(self._supports) if self._program_by_tables else self._by_rows(self.scored)
+        return TableEncoding(self._supports) if self._program_by_tables else LinearEncoding(self.scored)
 
     def search(self) -> Search:
         self.require("search")
@@ -144,12 +130,12 @@ class OpenedLinear(Opened):
     def near(self, asked: Within) -> Listing | None:
         return None if self._no_tables else near_rules(self._supports, asked)
 
-    def policies(self) -> Iterator[ScoringRule]:
+    def policies(self) -> Iterator[LinearRule]:
         for weights in self._weights():
             for cuts in combinations_with_replacement(_places(self.scored.points @ weights), self.n_actions - 1):
                 yield self.scored.rule_of(weights, cuts)
 
-    def draw(self, rng: np.random.Generator) -> ScoringRule:
+    def draw(self, rng: np.random.Generator) -> LinearRule:
         """Return a random rule that splits the contexts (any such rule can come), or a constant one if none does."""
         points, limit = self.scored.points, self.scored.limit
         features = np.flatnonzero(np.ptp(points, axis=0))
@@ -179,19 +165,15 @@ class OpenedLinear(Opened):
         """Yield primitive weights (d,) in the box, few features first, 0 on columns that are constant."""
         largest = self.scored.max_weight
         values = sorted((w for w in range(-largest, largest + 1) if w), key=lambda w: (abs(w), -w))
-        every = self._chosen(values)
-        return (self._spread(support, chosen) for support, chosen in every if gcd(*chosen) <= 1)
-
-    def _chosen(self, values: Iterable[Any]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
-        """Yield sets of features that are not constant, few first, each with all choices of one of ``values`` each."""
         features = np.flatnonzero(np.ptp(self.scored.points, axis=0)).tolist()
         for size in range(min(self.scored.limit, len(features)) + 1):
-            for support in combinations(features, size):
-                yield from ((support, chosen) for chosen in product(values, repeat=size))
+            for support, chosen in product(combinations(features, size), product(values, repeat=size)):
+                if gcd(*chosen) <= 1:
+                    yield self._spread(support, chosen)
 
-    def _spread(self, support: Any, values: Any, *each: int) -> Ints:
-        """Return weights (d,), or (d, ``each``), with these values on some features, and 0 elsewhere."""
-        weights = np.zeros((self.scored.points.shape[1], *each), dtype=np.int64)
+    def _spread(self, support: Any, values: Any) -> Ints:
+        """Return weights (d,) with these values on some features, and 0 elsewhere."""
+        weights = np.zeros(self.scored.points.shape[1], dtype=np.int64)
         if len(support):
             weights[list(support)] = values
         return weights
@@ -202,73 +184,18 @@ def _places(scores: Floats) -> list[int]:
     return [*found, found[-1] + 1]
 
 
-class OpenedEach(OpenedLinear):
-    """Rules with a score for each action.
-
-    ``log_size`` is the least of three: the weights, those alike but for a shift once, times the placements of K - 1
-    bases, (K - 1)! (g + 1) ... ((K - 1) g + 1); K^g; and where support tables can be used, their rows.
-    """
-
-    _by_rows = EachEncoding
-
-    def _big_m(self) -> float:
-        return float(big_m(self.scored).max())
-
-    def _without_tables(self) -> dict[str, str]:
-        reason = f"rules with a score for each action are searched by support tables alone; {self._no_tables}"
-        tables = ("search", "action_weights", "constraints", "totals")
-        return dict.fromkeys(tables, f"{reason}; for best policies there is oracle kind 'milp' then")
-
-    def _bounds(self) -> list[int]:
-        scored, features = self.scored, int(self.scored.copies.sum())
-        more = n_vectors(scored.max_weight, self.n_actions) - 1
-        vectors = sum(comb(features, k) * more**k for k in range(scored.limit + 1))
-        return [vectors * n_placements(len(self.contexts), self.n_actions)]
-
-    def policies(self) -> Iterator[ScoringRule]:
-        vectors = feature_weights(self.scored.max_weight, self.n_actions)[1:]
-        for support, chosen in self._chosen(vectors):
-            weights = self._spread(support, chosen, self.n_actions)
-            scores = self.scored.points.astype(np.int64) @ weights
-            spans = scores[:, :, None] - scores[:, None, :]
-            furthest = (self.n_actions - 1) * (int(spans.max()) + 1)
-            box = np.array(list(product(range(-furthest, furthest + 1), repeat=self.n_actions - 1)))
-            labels = highest(scores[None], np.pad(box, ((0, 0), (1, 0)))[None])[0]
-            _, first = np.unique(labels, axis=0, return_index=True)
-            yield from (self.scored.labelled(weights, labels[place]) for place in np.sort(first))
-
-    def draw(self, rng: np.random.Generator) -> ScoringRule:
-        """Return a random rule: features, weights and labels that some bases give, each with equal chances."""
-        points, limit = self.scored.points, self.scored.limit
-        features = np.flatnonzero(np.ptp(points, axis=0))
-        support = rng.choice(features, int(rng.integers(min(limit, len(features)) + 1)), replace=False)
-        largest = self.scored.max_weight
-        values = rng.integers(-largest, largest + 1, (len(support), self.n_actions))
-        weights = self._spread(support, values, self.n_actions)
-        scores = points @ weights
-        bases = rng.integers(-1, int(np.ptp(scores)) + 2, self.n_actions)
-        return self.scored.labelled(weights, (scores + bases).argmax(axis=1))
-
-
-_KINDS = {"one": (OneScore, OpenedLinear), "each": (EachScore, OpenedEach)}
-
-
 @dataclass(frozen=True)
 class LinearRules(NamedClass):
     """Scoring rules with small integer weights.
 
     Parameters
     ----------
-    n_actions : K >= 2; where there is one score they are ordered: a higher score plays a higher action
+    n_actions : K >= 2; of more than two the order counts: a higher score plays a higher action
     max_weight : weights are integers in [-max_weight, max_weight]; policies.Halfspaces has real ones
     max_features : number of features that may have a weight; None for no limit
     thresholds : as of trees; a column of contexts that holds anything but integers counts for the number of its
         thresholds at or below the value; one of integers needs no thresholds and counts for itself
     feature_names, action_names : used in printed rules
-    scores : "one" score with a cut between each action and the next; or, for actions without an order, "each" has a
-        score of its own, with weights on the same at most max_features features and any base: the highest score plays,
-        of equal ones that of the lowest number. Its search takes three features of 0 and 1 for three actions, two for
-        four; what is larger is for oracle kind "milp"
 
     """
 
@@ -278,17 +205,14 @@ class LinearRules(NamedClass):
     thresholds: Thresholds = 3
     feature_names: Sequence[str] | None = None
     action_names: Sequence[str] | None = None
-    scores: Literal["one", "each"] = "one"
 
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
-        choice("scores", self.scores, tuple(_KINDS))
         object.__setattr__(self, "max_weight", whole("max_weight", self.max_weight, 1))
         if self.max_features is not None:
             whole("max_features", self.max_features, 1)
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
     def _on(self, contexts: Floats, names: Names) -> Opened:
-        kind, opened = _KINDS[self.scores]
-        scored = Scored(contexts, kind(self.n_actions), self.max_weight, self.max_features, self.thresholds, names)
-        return opened(scored)
+        scored = Scored(contexts, self.n_actions, self.max_weight, self.max_features, self.thresholds, names)
+        return OpenedLinear(scored)

@@ -16,7 +16,7 @@ from milpcb.core.marks import first_of_each, key_tables, marks
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import Listing, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints
-from policies.linear.geometry import ScoringRule
+from policies.linear.rule import LinearRule
 from policies.linear.supports import Batch, Supports
 
 AT_ONCE = 2**11  # supports at a time
@@ -62,7 +62,7 @@ class TableTerms(Terms):
     """
 
     def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
-        self.n_actions, self.n_features = supports.scored.n_cuts + 1, supports.scored.contexts.shape[1]
+        self.n_actions, self.n_features = supports.scored.n_actions, supports.scored.contexts.shape[1]
         self.n_touched = sum(len(batch.supports) for batch in supports.batches)
         self._first = np.cumsum([0, *(self.n_actions * batch.places.size for batch in supports.batches)])
         self.n_terms = int(self._first[-1])
@@ -90,7 +90,7 @@ class TableTerms(Terms):
         found = self._least(totals)
         return np.inf if found is None else found.total
 
-    def minimise(self, totals: Floats) -> tuple[float, ScoringRule]:
+    def minimise(self, totals: Floats) -> tuple[float, LinearRule]:
         """Return the least total and a rule that attains it: of equals, one whose support has the lowest bound."""
         found = self._least(totals)
         if found is None:
@@ -218,7 +218,7 @@ def near_rules(supports: Supports, asked: Within) -> Listing:
     every = every[first_of_each(every["mark"])]
     kept = every[np.argsort(every["total"], kind="stable")[:MOST_KEPT]]
 
-    def policy(place: int) -> ScoringRule:
+    def policy(place: int) -> LinearRule:
         row = kept[place]
         batch = supports.batches[row["batch"]]
         return supports.rule(batch, batch.supports[row["support"]], int(row["number"]))

@@ -22,8 +22,9 @@ import numpy as np
 
 from milpcb.core.decimals import about, beyond
 from milpcb.types import Floats, Ints
-from policies.linear.geometry import Scored, ScoringRule
-from policies.linear.labelings import Grid, LabelTable, Shape, support_table
+from policies.linear.geometry import Scored
+from policies.linear.labelings import Grid, LabelTable, Shape, enough, labels_to_build, support_table
+from policies.linear.rule import LinearRule
 from policies.literals import LARGEST
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Supports:
     def obstacle(self) -> str:
         """Return what is too large for tables and what would fix it, or nothing when they can be used."""
         scored, sizes = self.scored, [len(grid) for grid in self._grids]
-        prices = scored.n_cuts * self._n_patterns
+        prices = (scored.n_actions - 1) * self._n_patterns
         supports = f"{about(comb(int(scored.copies.sum()), scored.limit))} supports of {scored.limit} features"
         sums = sum(_elementary([size - 1 for size in sizes], scored.limit - 1)) * (1 + sum(sizes) - len(sizes))
         found = beyond(prices, MOST_PRICES, f"{supports} have {{}} prices", "lower max_features") or beyond(
@@ -92,12 +93,10 @@ class Supports:
         )
         if found:
             return found
-        kind = scored.scores
-        largest = max(self._by_shapes, key=kind.labels_to_build)
-        labels, most = kind.labels_to_build(kind.enough(largest)), MOST_LABELS // kind.slower
+        labels, largest = max((labels_to_build(shapes, scored.n_actions), shapes) for shapes in self._by_shapes)
         patterns = about(prod(len(shape.grid) for shape in largest))
         counted = f"the table of {len(largest)} columns with {patterns} patterns takes {{}} labels"
-        return beyond(labels, most, counted, "lower max_features, max_weight or the number of values")
+        return beyond(labels, MOST_LABELS, counted, "lower max_features, max_weight or the number of values")
 
     def too_many_to_sum(self) -> str:
         """Return why the rows are too many for a sum over all of them, or nothing when they are not."""
@@ -109,7 +108,7 @@ class Supports:
 
     def too_many_to_keep(self) -> str:
         """Return why the totals of the patterns are too many to be kept from round to round, or nothing."""
-        kept = (1 + self.scored.n_cuts) * self._n_patterns
+        kept = self.scored.n_actions * self._n_patterns
         return beyond(kept, LARGEST, "the supports have {} totals to keep", "lower max_features")
 
     def totals(self, costs: Floats) -> list[Floats]:
@@ -129,10 +128,10 @@ class Supports:
             codes[:, c] = np.minimum(np.searchsorted(grid, values), len(grid) - 1)
         return codes
 
-    def rule(self, batch: Batch, columns: Ints, row: int) -> ScoringRule:
+    def rule(self, batch: Batch, columns: Ints, row: int) -> LinearRule:
         """Return the rule of a row of a batch's table on ``columns`` (s,)."""
         patterns = _mixed(self._codes[columns].T, batch.sizes)
-        totals = np.zeros((len(self.scored.columns), *batch.table.weights.shape[2:]), dtype=np.int64)
+        totals = np.zeros(len(self.scored.columns), dtype=np.int64)
         totals[columns] = batch.table.weights[row]
         return self.scored.rule(totals, batch.table.labels[row, patterns].astype(np.int64))
 
@@ -156,7 +155,7 @@ class Supports:
             order = np.argsort(rank[chosen, often], axis=1, kind="stable")
             columns, ranks = (np.take_along_axis(each, order, axis=1) for each in (chosen, rank[chosen, often]))
             for kind in sorted(set(map(tuple, ranks.tolist()))):
-                own = scored.scores.enough([every[r] for r in kind])
+                own = enough([every[r] for r in kind], scored.n_actions)
                 found[own].append(columns[(ranks == np.array(kind)).all(axis=1)])
         return {shapes: np.concatenate(columns) for shapes, columns in found.items()}
 
@@ -165,7 +164,7 @@ class Supports:
         return NestedSums([len(grid) for grid in self._grids], self.scored.limit - 1)
 
     def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:
-        return support_table(self.scored.scores, shapes)
+        return support_table(self.scored.n_actions, shapes)
 
 
 def _elementary(sizes: list[int], most: int) -> list[int]:

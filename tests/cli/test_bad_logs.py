@@ -204,7 +204,7 @@ def test_a_policy_file_runs_no_code_that_it_names(tmp_path):
     """Only registered policies are loaded; a module beside the log is not imported."""
     pl.DataFrame(good()).write_csv("log.csv")
     (tmp_path / "evil.py").write_text("open('ran', 'w').close()\nclass Policy: pass\n")
-    (tmp_path / "policy.json").write_text('{"milpcb_policy": 3, "class": "evil:Policy"}')
+    (tmp_path / "policy.json").write_text('{"milpcb_policy": 4, "class": "evil:Policy"}')
     with pytest.raises(InputError, match="unknown policy 'evil:Policy'"):
         command("evaluate", "log.csv", "policy.json", *TRIAL)
     assert not (tmp_path / "ran").exists()

@@ -47,10 +47,9 @@ ARGUMENTS: list[tuple[str, dict[str, Any], str]] = [
             ({"logged_actions": [0, 1]}, "2 actions"),
         )
     ),
-    ("halfspaces", {"n_actions": 3}, "n_actions"),
+    ("halfspaces", {"n_actions": 3}, "n_actions must be 2, got 3; linear_rules with integer weights take more, where"),
     *(("linear_rules", {"max_weight": weight}, "max_weight") for weight in (0, 1.5, None)),
     ("linear_rules", {"max_features": 0}, "max_features"),
-    ("linear_rules", {"scores": "all"}, "each, one"),
     *(("monotone_rules", {"directions": way}, "directions") for way in ([1, 0], 1, "up", [1, 1, -1])),
     ("rule_lists", {"max_rules": 0}, "max_rules"),
     ("rule_lists", {"thresholds": [[np.inf]]}, "finite"),
@@ -119,7 +118,7 @@ QUESTIONS: list[tuple[Callable[[], object], str]] = [
     ),
     *(
         (lambda text=text: from_json(text), "this is no JSON of a policy")
-        for text in ("", "{", "[]", "null", "3", '{"policy": null}', '{"milpcb_policy": 2}', "\ud800", None, 7)
+        for text in ("", "{", "[]", "null", "3", '{"policy": null}', '{"milpcb_policy": 3}', "\ud800", None, 7)
     ),
 ]
 

@@ -40,7 +40,7 @@ def best(policies: Any, contexts: Floats, costs: Floats, row: int) -> Floats | N
         return _best_tree(policies, contexts, costs, row)
     if isinstance(policies, BoxRules):
         return profile(costs, _boxes(policies, contexts), row)
-    if isinstance(policies, LinearRules) and policies.thresholds is None and policies.scores == "one":
+    if isinstance(policies, LinearRules) and policies.thresholds is None:
         return profile(costs, _scores(policies, contexts), row)
     return None
 
@@ -212,7 +212,7 @@ def _of_scores(rules: Any, contexts: Floats, opened: Any) -> Ints | None:
     """A set of columns, and a labeling of all combinations of their values; None where columns are alike."""
     del contexts
     points = opened.scored.points
-    if len(opened.scored.columns) < points.shape[1] or rules.scores == "each":
+    if len(opened.scored.columns) < points.shape[1]:
         return None
     found: list[Ints] = []
     for support in combinations(range(points.shape[1]), opened.scored.limit):
