@@ -12,50 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 from math import comb, prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from milpcb.types import Ints
+from policies.paths.graph import Graph
 
 Labels = npt.NDArray[np.int8]
-
-
-class Diagram(NamedTuple):
-    """A set of labelings as paths from one root: states level by level, those merged that go on alike.
-
-    Level p decides the label of pattern p. ``child`` (states, K) is the state that a label leads to; behind the last
-    pattern that is one more, and where no labeling goes on so, one more still. ``first`` (P + 1,) is where levels
-    begin.
-
-    The 94 572 threshold functions of five binary columns are a tree of 591 614 nodes and a diagram of 30 692 states.
-    """
-
-    child: npt.NDArray[np.int32]
-    first: Ints
-
-    @classmethod
-    def of(cls, labels: Labels) -> Diagram:
-        """Return the diagram of labelings (N, P), which are in lexicographic order and all different."""
-        n_rows, n_patterns = labels.shape
-        n_labels = 1 + int(labels.max())
-        new = np.ones((n_rows, n_patterns), dtype=bool)  # whether a path begins or leaves that of the row before
-        new[1:] = np.logical_or.accumulate(labels[1:] != labels[:-1], axis=1)
-        state, rows = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows)  # of each prefix, and its first row
-        levels: list[Ints] = []
-        for p in range(n_patterns - 1, -1, -1):
-            shorter = np.flatnonzero(new[:, p - 1]) if p else np.zeros(1, dtype=np.int64)
-            child = np.full((len(shorter), n_labels), -1)
-            child[np.searchsorted(shorter, rows, side="right") - 1, labels[rows, p]] = state
-            child, state = np.unique(child, axis=0, return_inverse=True)
-            rows, state = shorter, state.ravel()
-            levels.append(child)
-        levels.reverse()
-        first = np.cumsum([0, *map(len, levels)])
-        numbered = zip(levels, first[1:], strict=True)  # children counted from the root on
-        every = [np.where(child < 0, first[-1] + 1, child + after) for child, after in numbered]
-        return cls(np.concatenate(every).astype(np.int32), first)  # few bytes, so that processors keep it at hand
 
 
 # Numbers held at a time.
@@ -80,19 +45,11 @@ class LabelTable:
 
     @cached_property
     def diagram(self) -> Diagram:
-        """The labelings as paths from one root."""
-        return Diagram.of(self.labels)
+        """The labelings as the paths of a graph.
 
-    @cached_property
-    def _ranked(self) -> tuple[Any, Ints]:
-        rows = _as_bytes(self.labels)
-        order = np.argsort(rows)
-        return rows[order], order
-
-    def numbers(self, labels: Ints) -> Ints:
-        """Return the numbers (n,) of the rows with these labels (n, P)."""
-        rows, order = self._ranked
-        return np.asarray(order[np.searchsorted(rows, _as_bytes(labels.astype(self.labels.dtype)))])
+        The 94 572 threshold functions of five binary columns are a tree of 591 614 nodes and a graph of 30 692.
+        """
+        return diagram_of(self.labels)
 
     @cached_property
     def sizes(self) -> Ints:
@@ -100,8 +57,41 @@ class LabelTable:
         return np.asarray(np.count_nonzero(self.weights, axis=1))
 
 
-def _as_bytes(labels: Labels) -> Any:
-    return np.ascontiguousarray(labels).view(f"V{labels.shape[1] * labels.itemsize}").ravel()
+class Diagram(NamedTuple):
+    """Labelings as paths: an edge of term p * K + a gives pattern p the label a; nodes that go on alike are one.
+
+    ``before`` (edges,) is how many labelings take an earlier edge from the same node: they add up to a row's number.
+    """
+
+    graph: Graph
+    before: Ints
+
+
+def diagram_of(labels: Labels) -> Diagram:
+    """Return the diagram of labelings (N, P), which are in lexicographic order and all different."""
+    n_rows, n_patterns = labels.shape
+    n_labels = 1 + int(labels.max())
+    new = np.ones((n_rows, n_patterns), dtype=bool)  # whether a path begins or leaves that of the row before
+    new[1:] = np.logical_or.accumulate(labels[1:] != labels[:-1], axis=1)
+    node, rows, n_below = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows), np.ones(1, dtype=np.int64)
+    levels: list[tuple[Ints, Ints]] = []  # the nodes that labels lead to, -1 for none, and the rows before these
+    for p in range(n_patterns - 1, -1, -1):
+        shorter = np.flatnonzero(new[:, p - 1]) if p else np.zeros(1, dtype=np.int64)
+        to = np.full((len(shorter), n_labels), -1)
+        to[np.searchsorted(shorter, rows, side="right") - 1, labels[rows, p]] = node
+        to, node = np.unique(to, axis=0, return_inverse=True)
+        rows, node = shorter, node.ravel()
+        own = np.where(to < 0, 0, n_below[to])
+        levels.insert(0, (to, np.cumsum(own, axis=1) - own))
+        n_below = own.sum(axis=1)
+    edges, begin = [], 0
+    for p, (to, before) in enumerate(levels):
+        source, label = np.nonzero(to >= 0)
+        after = begin + len(to)
+        edges.append((begin + source, after + to[source, label], p * n_labels + label, before[source, label]))
+        begin = after
+    source, to, term, before = (np.concatenate(part) for part in zip(*edges, strict=True))
+    return Diagram(Graph(source, to, term, n_patterns, n_labels), before)
 
 
 # The weights that make all that larger ones make of 0, 1, ... columns of two values, for two actions.

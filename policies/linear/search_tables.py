@@ -160,7 +160,7 @@ class TableTerms(Terms):
                     template.force(costs, patterns[number][some], action)
                 on, where, _ = template.walk(costs, weights, self._sides.bounds, best, LEAST, 1)
                 if where[0] >= 0:
-                    best, row = float(on.totals[0]), int(batch.table.numbers(template.labels(on.paths))[0])
+                    best, row = float(on.totals[0]), int(template.rows(on.paths)[0])
                     found = FoundRow(best, batch, batch.supports[some[where[0]]], row)
         return found
 
@@ -206,7 +206,7 @@ def near_rules(supports: Supports, asked: Within) -> Listing:
             room = max(ROOM, len(batch.table.labels))  # for those of a support at the least
             listed, where, done = template.walk(costs, weights, sides.bounds, asked.bound, LIST, room, keys)
             rows = np.empty(len(listed.totals), ROW)
-            numbers = batch.table.numbers(template.labels(listed.paths))
+            numbers = template.rows(listed.paths)
             columns = listed.totals, listed.marks, batch.table.sizes[numbers], number, some[where], numbers
             for (name, _), column in zip(ROW, columns, strict=True):
                 rows[name] = column

@@ -101,7 +101,7 @@ class Supports:
     def too_many_to_sum(self) -> str:
         """Return why the rows are too many for a sum over all of them, or nothing when they are not."""
         tables = ((columns, self._table(shapes)) for shapes, columns in self._by_shapes.items())
-        states = sum(len(columns) * len(table.diagram.child) for columns, table in tables)
+        states = sum(len(columns) * table.diagram.graph.n_inner for columns, table in tables)
         counted = "a sum over all rules goes through {} states of support tables"
         remedy = "lower max_features, or take a learner that needs no action weights"
         return beyond(states, MOST_SUMMED, counted, remedy)

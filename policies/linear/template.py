@@ -1,18 +1,17 @@
 """The labelings of a support table as the paths of a graph.
 
-A path has one label for each of P patterns; the term of label a at pattern p is p * K + a. Supports that share a table
-are instances of its graph, which differ in their costs alone. What is left of a walk is bounded by any labels of the
-patterns to come. The costs are made of nested sums, which are compiled here.
+Supports that share a table are instances of its graph (labelings.py), which differ in their costs alone. The costs are
+made of nested sums, which are compiled here.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.core.kernels import compiled
+from milpcb.core.kernels import compiled, lower
 from milpcb.types import Floats, Ints
 from policies.linear.labelings import Diagram
-from policies.paths.graph import Array, Edges, Graph
+from policies.paths.graph import Array, Edges
 from policies.paths.kernels import (
     LEAST,
     LIST,
@@ -90,39 +89,36 @@ def sum_lanes(edges: Edges, factor: Array, mass: Array) -> None:
 
 
 @compiled()
-def walk_each(
-    exact: Edges, relaxed: Edges, at: Array, every: Instances, bound: float, mode: int, found: Found, where: Array
-) -> int:
+def walk_each(edges: Edges, at: Array, every: Instances, bound: float, mode: int, found: Found, where: Array) -> int:
     """Walk through instance after instance; return how many have been gone through.
 
-    What is left at a node is bounded by the ``relaxed`` graph, of which ``at`` is its node. Mode LIST lists the paths
-    within the bound, ``where`` being the instance of each, up to an instance without room. Mode LEAST fills
-    found.totals[0], the least of all below the bound, and where[0], -1 for none; SUM the log of each instance's sum.
+    What is left at a node is bounded by any labels of the patterns to come, of which ``at`` is the first. Mode LIST
+    lists the paths within the bound, ``where`` being the instance of each, up to an instance without room. Mode LEAST
+    fills found.totals[0], the least of all below the bound, and where[0], -1 for none; SUM the log of each instance's
+    sum.
     """
-    n, R, depth = len(relaxed.first) - 1, every.weights.shape[1], found.paths.shape[1]
-    sums, nothing = PathSums(np.empty(n + 1), np.empty(0)), np.empty(0)
-    ahead = Ahead(at, sums.low, np.empty((2, R, n + 1)), nothing, nothing)
+    depth, R = found.paths.shape[1], every.weights.shape[1]
+    nothing, n_terms = np.empty(0), every.costs.shape[1]
+    ahead = Ahead(at, np.zeros(depth + 1), np.zeros((2, R, depth + 1)), nothing, nothing)
     trail = new_trail(depth, R)
     one = Found(np.zeros(1), np.zeros(1, np.uint64), np.zeros((1, depth), np.int32), np.zeros(1, np.int64))
-    acts, within = np.zeros(0, np.int32), np.zeros(1)
-    keys = np.zeros(every.costs.shape[1], np.uint64)
+    acts, within, no_keys = np.zeros(0, np.int32), np.zeros(1), np.zeros(n_terms, np.uint64)
     for i in range(len(every.costs)):
-        _look_ahead(relaxed, every, i, ahead)
-        rows = PathRows(every.weights[i], every.bounds)
-        trail.total[0] = 0.0
+        _look_ahead(every, i, ahead)
+        costs, rows = every.costs[i], PathRows(every.weights[i], every.bounds)
         if mode == LIST:
             within[0], before = bound, found.number[0]
-            _walk_on(exact, every.costs[i], ahead, rows, acts, within, LIST, every.keys[i], trail, found)
+            _walk_on(0.0, edges, costs, ahead, rows, acts, within, LIST, every.keys[i], trail, found)
             if found.number[0] > len(found.totals):
                 found.number[0] = before
                 return i
             where[before : found.number[0]] = i
             continue
         within[0] = bound if mode == LEAST else np.inf
-        if sums.low[0] >= within[0]:
+        if ahead.low[0] >= within[0]:
             continue
         one.totals[0] = np.inf
-        _walk_on(exact, every.costs[i], ahead, rows, acts, within, LEAST, keys, trail, one)
+        _walk_on(0.0, edges, costs, ahead, rows, acts, within, LEAST, no_keys, trail, one)
         least = one.totals[0]
         if mode == LEAST and least < np.inf:
             bound, where[0], found.totals[0] = least, i, least
@@ -131,29 +127,32 @@ def walk_each(
         elif mode == SUM:
             found.totals[i] = -np.inf
             if least < np.inf:
-                within[0], one.totals[0], trail.total[0] = 20.0 + NEGLIGIBLE, 0.0, -least
-                _walk_on(exact, every.costs[i], ahead, rows, acts, within, SUM, keys, trail, one)
+                within[0], one.totals[0] = 20.0 + NEGLIGIBLE, 0.0
+                _walk_on(-least, edges, costs, ahead, rows, acts, within, SUM, no_keys, trail, one)
                 found.totals[i] = np.log(one.totals[0]) - least
     return len(every.costs)
 
 
 @compiled()
-def _look_ahead(relaxed: Edges, every: Instances, i: int, ahead: Ahead) -> None:
-    """Fill what is left to pay, and to weigh, at each node of the relaxed graph of an instance."""
-    nothing = ahead.mass
-    down(relaxed, every.costs[i], False, PathSums(ahead.low, nothing))
-    minus = np.empty(every.costs.shape[1])
-    for r in range(every.weights.shape[1]):
-        down(relaxed, every.weights[i, r], False, PathSums(ahead.ends[0, r], nothing))
-        for t in range(len(minus)):
-            minus[t] = -every.weights[i, r, t]
-        down(relaxed, minus, False, PathSums(ahead.ends[1, r], nothing))
-        for v in range(len(ahead.low)):
-            ahead.ends[1, r, v] = -ahead.ends[1, r, v]
+def _look_ahead(every: Instances, i: int, ahead: Ahead) -> None:
+    """Fill what labels from each pattern on cost at the least, and weigh at the least and the most."""
+    depth, R = len(ahead.low) - 1, every.weights.shape[1]
+    n_actions = every.costs.shape[1] // depth
+    for p in range(depth - 1, -1, -1):
+        first = p * n_actions
+        least = every.costs[i, first]
+        for t in range(first + 1, first + n_actions):
+            least = lower(least, every.costs[i, t])
+        ahead.low[p] = ahead.low[p + 1] + least
+        for r in range(R):
+            own = every.weights[i, r, first : first + n_actions]
+            ahead.ends[0, r, p] = ahead.ends[0, r, p + 1] + own.min()
+            ahead.ends[1, r, p] = ahead.ends[1, r, p + 1] + own.max()
 
 
 @compiled()
 def _walk_on(
+    total: float,
     edges: Edges,
     cost: Array,
     ahead: Ahead,
@@ -165,7 +164,7 @@ def _walk_on(
     trail: Trail,
     found: Found,
 ) -> None:
-    trail.depth[0], trail.edge[0], trail.node[0] = 0, 0, 0
+    trail.depth[0], trail.edge[0], trail.node[0], trail.total[0] = 0, 0, 0, total
     while trail.depth[0] >= 0:
         walk(edges, cost, ahead, rows, acts, within, mode, keys, trail, found)
 
@@ -174,20 +173,10 @@ class Template:
     """The graph of a ``diagram`` of labelings."""
 
     def __init__(self, diagram: Diagram) -> None:
-        n, self.n_actions = len(diagram.child), int(diagram.child.shape[1])
-        self.n_patterns = len(diagram.first) - 1
-        level = np.repeat(np.arange(self.n_patterns), np.diff(diagram.first))
-        terms = level[:, None] * self.n_actions + np.arange(self.n_actions)
-        there = diagram.child <= n
-        pattern = np.repeat(np.arange(self.n_patterns), self.n_actions)
-        self._exact, self._loose = (
-            Graph(source, to.astype(np.int64), term, self.n_patterns, self.n_actions).edges
-            for source, to, term in (
-                (np.nonzero(there)[0], diagram.child[there], terms[there]),
-                (pattern, pattern + 1, np.arange(len(pattern))),
-            )
-        )
-        self._at = np.append(level, self.n_patterns).astype(np.int32)
+        graph, self._before = diagram
+        self.n_patterns, self.n_actions, self._edges = graph.n_leaves, graph.n_actions, graph.edges
+        first_terms = graph.edges.term[graph.edges.first[:-1]]
+        self._at = np.append(first_terms // self.n_actions, self.n_patterns).astype(np.int32)
 
     @property
     def n_terms(self) -> int:
@@ -210,15 +199,15 @@ class Template:
         span = (table.max(axis=2) - least).sum(axis=1)
         factors = np.exp(least[:, :, None] - table).reshape(len(costs), -1)
         here = patterns[:, None] * self.n_actions + np.arange(self.n_actions)
-        sums, lanes = np.empty((len(costs), self.n_actions)), max(LANES, ROOM // len(self._exact.first))
+        sums, lanes = np.empty((len(costs), self.n_actions)), max(LANES, ROOM // len(self._edges.first))
         for start in range(0, len(sums), lanes):
             factor = np.ascontiguousarray(factors[start : start + lanes].T)
             cells, each = here[start : start + lanes].T, np.arange(factor.shape[1])
-            kept, mass = factor[cells, each], np.empty((len(self._exact.first), factor.shape[1]))
+            kept, mass = factor[cells, each], np.empty((len(self._edges.first), factor.shape[1]))
             for action in range(self.n_actions):
                 factor[cells, each] = 0.0
                 factor[cells[action], each] = kept[action]
-                sum_lanes(self._exact, factor, mass)
+                sum_lanes(self._edges, factor, mass)
                 sums[start : start + lanes, action] = mass[0]
         with np.errstate(divide="ignore"):
             logs = np.log(sums) - least.sum(axis=1)[:, None]
@@ -226,8 +215,8 @@ class Template:
             for action in range(self.n_actions):
                 forced = costs[i : i + 1].copy()
                 self.force(forced, patterns[i : i + 1], action)
-                own = PathSums(*np.empty((2, len(self._exact.first))))
-                down(self._exact, forced[0], True, own)
+                own = PathSums(*np.empty((2, len(self._edges.first))))
+                down(self._edges, forced[0], True, own)
                 logs[i, action] = np.log(own.mass[0]) - own.low[0] if own.low[0] < np.inf else -np.inf
         return np.asarray(logs)
 
@@ -248,12 +237,12 @@ class Template:
         where[:1] = -1
         marks = np.zeros((1, 1), dtype=np.uint64) if keys is None else keys
         every = Instances(costs, weights, limits, marks)
-        done = walk_each(self._exact, self._loose, self._at, every, bound, mode, found, where)
+        done = walk_each(self._edges, self._at, every, bound, mode, found, where)
         if mode == LIST:
             n = int(found.number[0])
             found, where = Found(found.totals[:n], found.marks[:n], found.paths[:n], found.number), where[:n]
         return found, where, int(done)
 
-    def labels(self, paths: Array) -> Ints:
-        """Return the labels (n, P) of paths."""
-        return np.asarray(self._exact.term[paths] % self.n_actions, dtype=np.int64)
+    def rows(self, paths: Array) -> Ints:
+        """Return the numbers (n,) of the labelings of paths."""
+        return np.asarray(self._before[paths].sum(axis=1))

@@ -9,7 +9,7 @@ from milpcb import open_oracle
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
 from policies.linear import LinearRules, supports
-from policies.linear.labelings import Diagram, LabelTable, Shape, enough, support_table
+from policies.linear.labelings import LabelTable, Shape, diagram_of, enough, support_table
 from policies.linear.policy_class import OpenedLinear
 from policies.linear.search_tables import TableTerms
 
@@ -41,28 +41,25 @@ def table_of(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
     [((), 1), ((Shape((0, 1), 5),) * 4, 1), ((Shape((0, 1), 2),) * 3, 2), ((Shape((0, 1, 4), 2), Shape((0, 2), 1)), 3)],
 )
 def test_a_diagram_has_a_path_for_each_labeling(shapes: tuple[Shape, ...], n_cuts: int) -> None:
-    """Paths from the root are the rows of the table, each once, in their order; a table numbers its rows."""
+    """Paths from the root are the rows of the table, each once, in their order; edges number them."""
     table = table_of(shapes, n_cuts)
-    diagram = table.diagram
-    paths: list[tuple[int, tuple[int, ...]]] = [(0, ())]
-    for level in range(table.labels.shape[1]):
-        assert {state for state, *_ in paths} == set(range(diagram.first[level], diagram.first[level + 1]))
+    (first, to, term, _), before = table.diagram.graph.edges, table.diagram.before
+    paths: list[tuple[int, int, tuple[int, ...]]] = [(0, 0, ())]
+    for pattern in range(table.labels.shape[1]):
         paths = [
-            (diagram.child[state, a], (*labels, a))
-            for state, labels in paths
-            for a in range(n_cuts + 1)
-            if diagram.child[state, a] <= len(diagram.child)
+            (to[e], number + before[e], (*labels, term[e] - pattern * (n_cuts + 1)))
+            for node, number, labels in paths
+            for e in range(first[node], first[node + 1])
         ]
-    assert {state for state, *_ in paths} == {len(diagram.child)}
-    assert [labels for _, labels in paths] == [tuple(row) for row in table.labels.tolist()]
-    assert table.numbers(np.array(table.labels, dtype=np.int64)).tolist() == list(range(len(paths)))
+    assert {node for node, *_ in paths} == {table.diagram.graph.n_inner}
+    assert [labels for *_, labels in paths] == [tuple(row) for row in table.labels.tolist()]
+    assert [number for _, number, _ in paths] == list(range(len(paths)))
 
 
-def test_states_that_go_on_alike_are_one() -> None:
-    """Both labelings of the second pattern may follow either label of the first: a state a level is enough."""
+def test_nodes_that_go_on_alike_are_one() -> None:
+    """Both labelings of the second pattern may follow either label of the first: a node a level is enough."""
     every = np.array(list(product(range(2), repeat=3)), dtype=np.int8)
-    diagram = Diagram.of(every)
-    assert diagram.child.tolist() == [[1, 1], [2, 2], [3, 3]]
+    assert diagram_of(every).graph.edges.to.tolist() == [1, 1, 2, 2, 3, 3]
 
 
 @pytest.mark.parametrize(("n", "weight", "rows"), [(1, 1, 4), (2, 1, 14), (3, 2, 104), (4, 3, 1882), (5, 5, 94_572)])
@@ -73,7 +70,7 @@ def test_weights_beyond_those_that_make_all_labelings_add_none(n: int, weight: i
     table = table_of(shapes, 1)
     assert len(table.labels) == rows
     assert len(table_of((Shape((0, 1), max(1, weight - 1)),) * n, 1).labels) < rows or weight == 1
-    assert len(table.diagram.child) <= 30_692
+    assert table.diagram.graph.n_inner <= 30_692
     scores = table.weights @ np.array(list(product(range(2), repeat=n))).T
     lowest = np.where(table.labels == 1, scores, 99).min(axis=1)
     assert (lowest > np.where(table.labels == 0, scores, -99).max(axis=1)).all()
