@@ -17,7 +17,7 @@ from policies.cuts import NamedClass, Thresholds, check_thresholds
 from policies.linear.geometry import Scored
 from policies.linear.program import LinearEncoding, TableEncoding, beyond_tolerance, few_rows
 from policies.linear.rule import LinearRule
-from policies.linear.search_tables import TableTerms, near_rules
+from policies.linear.search_tables import TableTerms
 from policies.linear.supports import Supports
 from policies.names import Names
 
@@ -128,7 +128,7 @@ class OpenedLinear(Opened):
         return TableTerms(self._supports)
 
     def near(self, asked: Within) -> Listing | None:
-        return None if self._no_tables else near_rules(self._supports, asked)
+        return None if self._no_tables else TableTerms(self._supports).near(self.contexts, asked)
 
     def policies(self) -> Iterator[LinearRule]:
         for weights in self._weights():

@@ -5,10 +5,13 @@ each a walk through the graph of the table (template.py) looks for something les
 of its table, so a labeling comes once with every support it can be made on: a constant with all.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,38 +23,19 @@ from policies.linear.rule import LinearRule
 from policies.linear.supports import Batch, Supports
 
 AT_ONCE = 2**11  # supports at a time
-
+MOST_KEPT = 10**6  # rules
+MOST_LOOKED = 5 * 10**6  # rows that are looked at: a few seconds
+ROOM = 2**17  # rows that are listed at a time
+# A row: its total, mark and number of weights, and which it is
+ROW = [("total", "f8"), ("mark", "u8"), ("size", "i8"), ("batch", "i8"), ("support", "i8"), ("number", "i8")]
 
 Prices = list[Floats]  # for each batch what each label costs at each pattern of each support (K, P, n)
+TableRow = tuple[Batch, Ints, int]  # a batch, the columns (s,) of a support, and the row of its table
 
 
 def least(prices: Prices) -> list[Floats]:
     """Return (n,) for each batch: no row of a support undercuts this."""
     return [reduce(np.minimum, table).sum(axis=0) for table in prices]
-
-
-class Sides:
-    """Side constraints on the rows of tables: the sums of their weights are within ``bounds`` (R, 2)."""
-
-    def __init__(self, rows: Sequence[SideConstraint], prices: Callable[[Floats], Prices]) -> None:
-        self._prices = [prices(row.weights) for row in rows]
-        self.bounds = np.array([(row.lower, row.upper) for row in rows], dtype=float).reshape(-1, 2)
-
-    def weights(self, number: int, batch: Batch, some: Ints) -> Floats:
-        """Return what labels weigh (n, R, terms) on some supports of a batch, which has this number."""
-        weights = np.empty((len(some), len(self._prices), batch.template.n_terms))
-        for r, prices in enumerate(self._prices):
-            weights[:, r] = batch.template.costs(prices[number], some)
-        return weights
-
-
-class FoundRow(NamedTuple):
-    """The least total of all rows, and which row it is: of the table of ``batch``, on ``columns`` (s,)."""
-
-    total: float
-    batch: Batch
-    columns: Ints
-    row: int
 
 
 class TableTerms(Terms):
@@ -67,7 +51,8 @@ class TableTerms(Terms):
         self._first = np.cumsum([0, *(self.n_actions * batch.places.size for batch in supports.batches)])
         self.n_terms = int(self._first[-1])
         self._supports, self._rows, self._batches = supports, tuple(rows), supports.batches
-        self._sides = Sides(rows, self._prices)
+        self._bounds = np.array([(row.lower, row.upper) for row in rows], dtype=float).reshape(-1, 2)
+        self._row_prices = [self._prices(row.weights) for row in rows]
 
     @property
     def log_derivations(self) -> float:
@@ -87,25 +72,23 @@ class TableTerms(Terms):
         return add_up
 
     def value(self, totals: Floats) -> float:
-        found = self._least(totals)
-        return np.inf if found is None else found.total
+        return self._least(totals)[0]
 
     def minimise(self, totals: Floats) -> tuple[float, LinearRule]:
         """Return the least total and a rule that attains it: of equals, one whose support has the lowest bound."""
-        found = self._least(totals)
-        if found is None:
+        total, row = self._least(totals)
+        if row is None:
             raise InfeasibleError("no scoring rule of the class keeps the side constraints")
-        return found.total, self._supports.rule(found.batch, found.columns, found.row)
+        return total, self._supports.rule(*row)
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         prices, patterns = self._prices(totals), self._patterns(place)
         at = [table[:, here, np.arange(len(here))] for table, here in zip(prices, patterns, strict=True)]
         free = [low - here.min(axis=0) for low, here in zip(least(prices), at, strict=True)]
-        profile = np.full(len(at[0]), np.inf)
+        profile = np.empty(len(at[0]))
         for action in range(len(profile)):
             bounds = [low + here[action] for low, here in zip(free, at, strict=True)]
-            found = self._search(prices, bounds, patterns, action)
-            profile[action] = np.inf if found is None else found.total
+            profile[action], _ = self._search(prices, bounds, patterns, action)
         return profile
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
@@ -122,10 +105,52 @@ class TableTerms(Terms):
                 logs = np.logaddexp(logs, np.logaddexp.reduce(own, axis=0))
         return logs
 
-    def under(self, rows: Sequence[SideConstraint]) -> Any:
-        return type(self)(self._supports, (*self._rows, *rows))
+    def near(self, contexts: Floats, asked: Within) -> Listing:
+        """Return the rules asked for, of those that label alike one of fewest weights; some where they are too many."""
+        add_up = self.adder(contexts)
+        if asked.rows:
+            return self.under([row.mapped(add_up) for row in asked.rows]).near(contexts, replace(asked, rows=()))
+        prices, *keys = (self._prices(add_up(table)) for table in (asked.costs, *key_tables(*asked.costs.shape)))
+        found, complete = self._listed(prices, keys, asked.bound)
+        every = np.concatenate(found)
+        every = every[np.argsort(every["size"], kind="stable")]
+        every = every[first_of_each(every["mark"])]
+        kept = every[np.argsort(every["total"], kind="stable")[:MOST_KEPT]]
 
-    def _least(self, totals: Floats) -> FoundRow | None:
+        def policy(place: int) -> LinearRule:
+            row = kept[place]
+            batch = self._batches[row["batch"]]
+            return self._supports.rule(batch, batch.supports[row["support"]], int(row["number"]))
+
+        return Listing(kept["total"], policy, complete and len(every) <= MOST_KEPT)
+
+    def _listed(self, prices: Prices, keys: Sequence[Prices], bound: float) -> tuple[list[Any], bool]:
+        """Return rows of ROW within a bound, and whether they are all."""
+        from policies.paths.kernels import LIST
+
+        found, looked, complete = [np.zeros(0, ROW)], 0, True
+        for number, (batch, low) in enumerate(zip(self._batches, least(prices), strict=True)):
+            template, left = batch.template, np.argsort(low, kind="stable")
+            left = left[low[left] <= bound]
+            while len(left) and looked <= MOST_LOOKED:
+                some = left[:AT_ONCE]
+                costs, weights = template.costs(prices[number], some), self._weights(number, some)
+                own = marks([template.costs(each[number], some) for each in keys])
+                room = max(ROOM, len(batch.table.labels))  # for those of a support at the least
+                listed, where, done = template.walk(costs, weights, self._bounds, bound, LIST, room, own)
+                rows, numbers = np.empty(len(listed.totals), ROW), template.rows(listed.paths)
+                columns = listed.totals, listed.marks, batch.table.sizes[numbers], number, some[where], numbers
+                for (name, _), column in zip(ROW, columns, strict=True):
+                    rows[name] = column
+                found.append(rows)
+                left, looked = left[done:], looked + len(rows)
+            complete = complete and not len(left)
+        return found, complete
+
+    def under(self, rows: Sequence[SideConstraint]) -> TableTerms:
+        return TableTerms(self._supports, (*self._rows, *rows))
+
+    def _least(self, totals: Floats) -> tuple[float, TableRow | None]:
         prices = self._prices(totals)
         return self._search(prices, least(prices))
 
@@ -133,21 +158,30 @@ class TableTerms(Terms):
         """Return (n, K): log of the summed exp(-cost) of the rows of some supports that keep the side constraints."""
         from policies.paths.kernels import SUM
 
-        batch, bounds = self._batches[number], self._sides.bounds
-        weights, logs = self._sides.weights(number, batch, some), np.empty((len(some), batch.template.n_actions))
-        for action in range(batch.template.n_actions):
+        template, weights = self._batches[number].template, self._weights(number, some)
+        logs = np.empty((len(some), self.n_actions))
+        for action in range(self.n_actions):
             forced = costs.copy()
-            batch.template.force(forced, patterns, action)
-            logs[:, action] = batch.template.walk(forced, weights, bounds, np.inf, SUM, len(some))[0].totals
+            template.force(forced, patterns, action)
+            logs[:, action] = template.walk(forced, weights, self._bounds, np.inf, SUM, len(some))[0].totals
         return logs
+
+    def _weights(self, number: int, some: Ints) -> Floats:
+        """Return what labels weigh (n, R, terms) on some supports of the batch of this number."""
+        template = self._batches[number].template
+        weights = np.empty((len(some), len(self._rows), template.n_terms))
+        for r, prices in enumerate(self._row_prices):
+            weights[:, r] = template.costs(prices[number], some)
+        return weights
 
     def _search(
         self, prices: Prices, bounds: Sequence[Floats], patterns: Sequence[Ints] | None = None, action: int = -1
-    ) -> FoundRow | None:
-        """Return the least total of the rows, None for none; of those that play an action at the patterns, if any."""
+    ) -> tuple[float, TableRow | None]:
+        """Return the least total of the rows and one that has it; of those that play an action at any patterns."""
         from policies.paths.kernels import LEAST  # with it numba, which takes a second to import
 
-        found, best = None, np.inf
+        best = np.inf
+        found: TableRow | None = None
         for number, (batch, table, low) in enumerate(zip(self._batches, prices, bounds, strict=True)):
             template, order = batch.template, np.argsort(low, kind="stable")
             for first, last in pairwise((0, *range(1, len(order), AT_ONCE), len(order))):  # the first one alone
@@ -155,14 +189,14 @@ class TableTerms(Terms):
                 some = some[low[some] < best]
                 if not len(some):
                     break
-                costs, weights = template.costs(table, some), self._sides.weights(number, batch, some)
+                costs, weights = template.costs(table, some), self._weights(number, some)
                 if patterns is not None:
                     template.force(costs, patterns[number][some], action)
-                on, where, _ = template.walk(costs, weights, self._sides.bounds, best, LEAST, 1)
+                on, where, _ = template.walk(costs, weights, self._bounds, best, LEAST, 1)
                 if where[0] >= 0:
                     best, row = float(on.totals[0]), int(template.rows(on.paths)[0])
-                    found = FoundRow(best, batch, batch.supports[some[where[0]]], row)
-        return found
+                    found = batch, batch.supports[some[where[0]]], row
+        return best, found
 
     def _prices(self, totals: Floats) -> Prices:
         parts = zip(np.split(totals, self._first[1:-1]), self._batches, strict=True)
@@ -180,47 +214,3 @@ class TableTerms(Terms):
             cell = self._supports.patterns_of(batch, codes) * n + np.arange(n)
             found.append(start + cell[:, None] + n_patterns * n * np.arange(self.n_actions))
         return np.concatenate(found)
-
-
-MOST_KEPT = 10**6  # rules
-MOST_LOOKED = 5 * 10**6  # rows that are looked at: a few seconds
-ROOM = 2**17  # rows that are listed at a time
-# A row: its total, mark and number of weights, and which it is
-ROW = [("total", "f8"), ("mark", "u8"), ("size", "i8"), ("batch", "i8"), ("support", "i8"), ("number", "i8")]
-
-
-def near_rules(supports: Supports, asked: Within) -> Listing:
-    """Return the rules asked for, of those that label alike one of fewest weights; some where they are too many."""
-    from policies.paths.kernels import LIST  # with it numba, which takes a second to import
-
-    prices, sides = supports.totals(asked.costs), Sides(asked.rows, supports.totals)
-    key_prices = [supports.totals(keys) for keys in key_tables(*asked.costs.shape)]
-    found, looked, complete = [np.zeros(0, ROW)], 0, True
-    for number, (batch, low) in enumerate(zip(supports.batches, least(prices), strict=True)):
-        template, left = batch.template, np.argsort(low, kind="stable")
-        left = left[low[left] <= asked.bound]
-        while len(left) and looked <= MOST_LOOKED:
-            some = left[:AT_ONCE]
-            costs, weights = template.costs(prices[number], some), sides.weights(number, batch, some)
-            keys = marks([template.costs(each[number], some) for each in key_prices])
-            room = max(ROOM, len(batch.table.labels))  # for those of a support at the least
-            listed, where, done = template.walk(costs, weights, sides.bounds, asked.bound, LIST, room, keys)
-            rows = np.empty(len(listed.totals), ROW)
-            numbers = template.rows(listed.paths)
-            columns = listed.totals, listed.marks, batch.table.sizes[numbers], number, some[where], numbers
-            for (name, _), column in zip(ROW, columns, strict=True):
-                rows[name] = column
-            found.append(rows)
-            left, looked = left[done:], looked + len(rows)
-        complete = complete and not len(left)
-    every = np.concatenate(found)
-    every = every[np.argsort(every["size"], kind="stable")]
-    every = every[first_of_each(every["mark"])]
-    kept = every[np.argsort(every["total"], kind="stable")[:MOST_KEPT]]
-
-    def policy(place: int) -> LinearRule:
-        row = kept[place]
-        batch = supports.batches[row["batch"]]
-        return supports.rule(batch, batch.supports[row["support"]], int(row["number"]))
-
-    return Listing(kept["total"], policy, complete and len(every) <= MOST_KEPT)
