@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb.constraints import Constraint, LabelConstraint, bind_for
-from milpcb.constraints.binding import EVERY_KIND, listed
+from milpcb.constraints.by_names import EVERY_KIND, listed
 from milpcb.core.checks import choice, context_array, index, instance
 from milpcb.data.actions import own_names
 from milpcb.errors import InputError, OracleInexact, shown
