@@ -8,21 +8,21 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, permutations
 from math import fsum
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.constraints.linear import LabelConstraint, NamedRows, close_rates
+from milpcb.constraints.linear import LabelConstraint, NamedRows, Pair
 from milpcb.core.checks import real, several
-from milpcb.data.columns import Values, in_words
+from milpcb.data.columns import groups
 from milpcb.data.conditions import holds
 from milpcb.data.frames import named_rows, table_names
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, shown
-from milpcb.types import Bools, Floats
+from milpcb.types import Floats
 
 Action = bool | int | float | str  # the name of an action, or its number
 
@@ -49,8 +49,8 @@ class NamedConstraint(ABC):
 
     def named(self, actions: Sequence[Any]) -> set[int]:
         """Return the numbers of the actions that are named; raises UnknownNameError on one that is none of these."""
-        action = getattr(self, "action", None)
-        return set() if action is None else {NamedRows({}, actions).number(action)}
+        asked = getattr(self, "amounts", None) or [getattr(self, "action", None)]
+        return {NamedRows({}, actions).number(action) for action in asked if action is not None}
 
     @property
     def by_row(self) -> str:
@@ -118,11 +118,15 @@ class RateParity(NamedConstraint):
         return {group: rows.table(among, self.action) for group, among in groups(column).items()}
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
-        """Return a constraint for each ordered pair of groups."""
+        """Return a constraint for each ordered pair of groups; those of total 0 are left out."""
         del weight
-        action, group = (text.replace("{", "{{").replace("}", "}}") for text in (called(self.action), self._grouped))
-        name = f"rate of {action} where {group} is {{one}} at most {self.delta:g} above where it is {{other}}"
-        return close_rates(sums, self.delta, name)
+        rates = {group: table / fsum(table.ravel()) for group, table in sums.items() if table.any()}
+        family, found = f"rate of {called(self.action)} by {self._grouped}, within {self.delta:g}", []
+        for (i, (one, of_one)), (j, (other, of_other)) in permutations(enumerate(rates.items()), 2):
+            above = f"where {self._grouped} is {one} at most {self.delta:g} above where it is {other}"
+            name, pair = f"rate of {called(self.action)} {above}", Pair(family, i, j)
+            found.append(LabelConstraint(of_one - of_other, float(self.delta), name, pair))
+        return found
 
     def bind(self, rows: NamedRows) -> list[LabelConstraint]:
         """Return the constraints on rows; raises InputError where there is one group only."""
@@ -170,10 +174,6 @@ class MeanAtMost(NamedConstraint):
         """Return the constraint."""
         name = f"mean of {', '.join(map(called, self.amounts))} at most {self.bound:g}"
         return [LabelConstraint(table, float(self.bound) * weight, name) for table in sums.values()]
-
-    def named(self, actions: Sequence[Any]) -> set[int]:
-        """Return the numbers of the actions that take something; raises UnknownNameError."""
-        return {NamedRows({}, actions).number(action) for action in self.amounts}
 
 
 @dataclass(frozen=True)
@@ -305,15 +305,6 @@ def of_document(document: Mapping[str, Any]) -> NamedConstraint:
 def called(action: Any) -> str:
     """Return how messages call an action."""
     return action if isinstance(action, str) else f"action {action}"
-
-
-def groups(column: Values) -> dict[str, Bools]:
-    """Return the rows (n,) of each value of a column, by the value in words, which no other value has."""
-    if column.dtype == object:
-        values = sorted(set(column.tolist()), key=in_words)
-        return {in_words(value): np.array([entry == value for entry in column.tolist()]) for value in values}
-    found = {in_words(value): column == value for value in np.unique(column[~np.isnan(column)]).tolist()}
-    return found | ({"missing": np.isnan(column)} if np.isnan(column).any() else {})
 
 
 def _check_share(name: str, given: Any) -> None:

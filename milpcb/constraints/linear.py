@@ -11,8 +11,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
-from math import fsum
 from typing import Any
 
 import numpy as np
@@ -81,7 +79,7 @@ class LabelConstraint:
     weights : (m, K) over the rows of the contexts, of any sign
     upper : the largest total; one counts as within it up to ``1e-9 * sum_j max_a |weights[j, a]|``
     name : what an error calls the constraint when no policy can satisfy it
-    pair : set by ``close_rates``: of all these constraints on a family of rates, a solver needs fewer rows
+    pair : set by RateParity: of all these constraints on a family of rates, a solver needs fewer rows
 
     """
 
@@ -114,20 +112,6 @@ class LabelConstraint:
     def label(self) -> str:
         """How messages call the constraint."""
         return f"'{self.name}'" if self.name else f"(upper = {self.upper:g})"
-
-
-def close_rates(tables: Mapping[str, Floats], delta: float, name: str) -> list[LabelConstraint]:
-    """Return a rule for each ordered pair of groups: the first one's rate exceeds the other's by at most ``delta``.
-
-    A group's rate is the share of the total of its table (m, K), which is not negative, that is played; groups of total
-    0 are left out. ``name`` of a rule has places for ``{one}`` and ``{other}``.
-    """
-    rates = {group: table / fsum(table.ravel()) for group, table in tables.items() if table.any()}
-    numbered = enumerate(rates.items())
-    return [
-        LabelConstraint(of_one - of_other, float(delta), name.format(one=one, other=other), Pair(name, i, j))
-        for (i, (one, of_one)), (j, (other, of_other)) in permutations(numbered, 2)
-    ]
 
 
 def check_rows(n_rows: int, n_each: int) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from milpcb.core.decimals import written
 from milpcb.core.text import is_plain, quoted
-from milpcb.types import Floats
+from milpcb.types import Bools, Floats
 
 Value = bool | int | float | str | None  # of a category; None is a missing one
 Values = npt.NDArray[Any]  # (n,) of a column: floats, NaN being missing; or objects, None being missing
@@ -42,6 +42,15 @@ def in_words(value: Value) -> str:
     if isinstance(value, str):
         return value if is_plain(value) and not _IN_VALUES.search(value) and as_number(value) is None else quoted(value)
     return str(value).lower() if isinstance(value, (bool, int)) else written(value)
+
+
+def groups(column: Values) -> dict[str, Bools]:
+    """Return the rows (n,) of each value of a column, by the value in words, which no other value has."""
+    if column.dtype == object:
+        values = sorted(set(column.tolist()), key=in_words)
+        return {in_words(value): np.array([entry == value for entry in column.tolist()]) for value in values}
+    found = {in_words(value): column == value for value in np.unique(column[~np.isnan(column)]).tolist()}
+    return found | ({"missing": np.isnan(column)} if np.isnan(column).any() else {})
 
 
 def as_number(text: str) -> int | float | None:

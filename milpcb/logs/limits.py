@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.constraints.by_names import Always, Never, RateParity, ShareAtMost, groups
+from milpcb.constraints.by_names import Always, Never, RateParity, ShareAtMost
 from milpcb.core.decimals import fixed, percent
 from milpcb.data.actions import places
-from milpcb.data.columns import Values, as_number
+from milpcb.data.columns import Values, as_number, groups
 from milpcb.data.conditions import holds
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError

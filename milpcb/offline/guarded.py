@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.constraints.by_names import groups as rows_by_value
 from milpcb.core.checks import ROUNDING, check_confidence, real, several, whole, whole_array
 from milpcb.core.decimals import percent, spaced
 from milpcb.data.actions import own_names, place
+from milpcb.data.columns import groups as rows_by_value
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError
 from milpcb.offline.band import Process

@@ -7,6 +7,7 @@ arguments, a dict of instances by name: each a class and its contexts (m, d), wi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -114,21 +115,12 @@ def instances(name: str) -> list[Instance]:
     cls = registry.load("policies", name)
     if hasattr(cls, "small"):
         return [Instance(label, made, context_array(contexts)) for label, (made, contexts) in cls.small().items()]
-    made = [
-        Instance(f"{n_actions} actions, {label}", policies, contexts)
-        for label, n_actions, contexts in (("binary", 2, BINARY), ("reals", 3, REALS))
-        if (policies := _made(cls, n_actions)) is not None
-    ]
+    made = []
+    for label, n_actions, contexts in (("binary", 2, BINARY), ("reals", 3, REALS)):
+        with suppress(TypeError, InputError):
+            made.append(Instance(f"{n_actions} actions, {label}", cls(n_actions=n_actions), contexts))
     if not made:
         raise InputError(
             f"{cls.__name__} takes more than n_actions: hand over an Instance, or give it a class method small()"
         )
     return made
-
-
-def _made(cls: Any, n_actions: int) -> PolicyClass | None:
-    try:
-        policies: PolicyClass = cls(n_actions=n_actions)
-    except (TypeError, InputError):
-        return None
-    return policies
