@@ -121,7 +121,7 @@ class RateParity(NamedConstraint):
         """Return a constraint for each ordered pair of groups; those of total 0 are left out."""
         del weight
         rates = {group: table / fsum(table.ravel()) for group, table in sums.items() if table.any()}
-        family, found = f"rate of {called(self.action)} by {self._grouped}, within {self.delta:g}", []
+        family, found = object(), []
         for (i, (one, of_one)), (j, (other, of_other)) in permutations(enumerate(rates.items()), 2):
             above = f"where {self._grouped} is {one} at most {self.delta:g} above where it is {other}"
             name, pair = f"rate of {called(self.action)} {above}", Pair(family, i, j)

@@ -34,7 +34,7 @@ SORTING = "sorting parts of policies by the weights of side constraints"  # in l
 class Pair:
     """Two rates of a family, any two of which are to be close, by number: a constraint on one less the other."""
 
-    family: str
+    family: object  # the same one in all pairs of the family, and in no others
     one: int
     other: int
 

@@ -39,7 +39,7 @@ FEWEST_RATES = 4  # of three rates or fewer there are no more pairs than rows
 class Family:
     """Rates any two of which are close: the constraints on each but the first less the first one."""
 
-    name: str
+    name: object
     from_first: tuple[SideConstraint, ...]
 
     def rows(self) -> list[SideConstraint]:
@@ -53,7 +53,7 @@ class Family:
 
 def split(sides: Sequence[SideConstraint]) -> tuple[list[Family], list[SideConstraint]]:
     """Return the families all of whose pairs are among the constraints, and the constraints that are in none."""
-    found: dict[str, dict[tuple[int, int], SideConstraint]] = {}
+    found: dict[object, dict[tuple[int, int], SideConstraint]] = {}
     for side in sides:
         if side.pair is not None:
             found.setdefault(side.pair.family, {})[side.pair.one, side.pair.other] = side

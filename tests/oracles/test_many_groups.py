@@ -51,6 +51,17 @@ def test_a_solver_gets_two_rows_a_rate() -> None:
     assert len(rules) == 90
 
 
+def test_two_parities_of_one_action_are_two_families() -> None:
+    """Groups that are given by rows have no name: a solver gets the rows of both parities, and a column for each."""
+    rng = np.random.default_rng(0)
+    contexts, both = rng.normal(size=(60, 2)), (np.arange(60) % 10, rng.permutation(np.arange(60) % 10))
+    rules = [parity(1, groups, 0.5) for groups in both]
+    trees = DecisionTrees(2, depth=1, thresholds=3)
+    free, bound = (open_oracle(trees, contexts, "milp", constraints=rows) for rows in ([share_at_most(1, 1.0)], rules))
+    assert bound.program.n_rows - free.program.n_rows == 2 * 18 - 1
+    assert bound.program.n_columns - free.program.n_columns == 2
+
+
 def test_where_the_best_policy_keeps_the_constraints_nothing_is_built_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """62 sites, where to treat everybody is best and has equal rates: the recursion under 3 782 rows is never made."""
     rng = np.random.default_rng(0)
