@@ -1,9 +1,13 @@
 """The table of scripts/reproduce/everything.py: each number of pages.toml is on its page and in its study."""
 
+import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+import tomli_w
 
 from milpcb.experiments.study.config import read_config
 from milpcb.plugins import registry
@@ -50,6 +54,25 @@ def test_all_that_is_named_is_there(everything, named):
         assert (ROOT / picture["file"]).is_file()
         assert (ROOT / picture["study"]).is_file()
         assert picture["figure"] in registry.entries("figure")
+
+
+def test_workers_find_the_classes_of_a_study(everything, named, tmp_path):
+    """A study that names a class beside its config is played by processes, for its first policy class."""
+    studies = {part[key] for part in (*named["picture"], *named["table"]) for key in ("study", "beside") if key in part}
+    own = [
+        path
+        for path in map(ROOT.joinpath, sorted(studies))
+        if re.search('^name = ".+:', path.read_text(), re.MULTILINE)
+    ]
+    assert own
+    for study in own:
+        config, out = everything.quick_config(study, tmp_path), str(tmp_path / study.stem)
+        tables = tomllib.loads(config.read_text(encoding="utf-8"))
+        tables["policies"] = tables["policies"][:1]
+        config.write_text(tomli_w.dumps(tables), encoding="utf-8")
+        play = [sys.executable, "-m", "milpcb.cli", "run", str(config), "--out", out, "--backend", "processes"]
+        done = subprocess.run(play, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def test_cells_are_read(everything):

@@ -55,7 +55,7 @@ def main() -> int:
     studies = dict.fromkeys(part[key] for key in ("study", "beside") for part in parts if key in part)
     studies = [study for study in studies if not options.only or Path(study).stem in options.only]
     for study in studies:
-        config = _quick(ROOT / study, options.out) if options.quick else ROOT / study
+        config = quick_config(ROOT / study, options.out) if options.quick else ROOT / study
         print(f"== {study}", flush=True)
         _milpcb("run", str(config), "--out", str(options.out / config.stem), *["--dry-run"] * options.dry_run)
     if options.dry_run:
@@ -125,7 +125,7 @@ def _compared(claim: Claim, out: Path, *, quick: bool) -> str:
     return f"| {claim.page} | {claim.place} | {claim.number:g} | {mean:.5g} | {doubt:.3g} | {verdict} |"
 
 
-def _quick(config: Path, out: Path) -> Path:
+def quick_config(config: Path, out: Path) -> Path:
     """Return a config like this one with few rounds and one seed, beside copies of the classes that it names."""
     tables = tomllib.loads(config.read_text(encoding="utf-8"))
     several = isinstance(tables["experiment"]["horizon"], list)
