@@ -230,7 +230,7 @@ MISTAKES = [
     ("rereadable", spoilt(costs=counting)),
     ("contexts", Writable),
     ("contexts", Lying),
-    ("guarded", spoilt(costs=own)),
+    ("rereadable", spoilt(costs=own)),
 ]
 
 
