@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -32,22 +33,14 @@ class ContextsSoFar:
 
     def tables(self, rows: NamedRows) -> Tables:
         """Return the tables of each constraint at the first of ``rows``, {} of those by rows; raises InputError."""
-        if self._read:
-            return self._tables(rows)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)
+        found: list[Mapping[str, Floats]] = []
+        with nullcontext() if self._read else warnings.catch_warnings(action="error", category=UserWarning):
             try:
-                found = self._tables(rows)
+                found += ({} if rule.by_row else rule.tables(rows) for rule in self._constraints)
             except UserWarning as doubt:
                 raise InputError(f"{doubt}; declare every string that may come, in Bandit(..., values=...)") from doubt
         self._read = True
-        return found
-
-    def _tables(self, rows: NamedRows) -> Tables:
-        return [
-            {} if rule.by_row else {key: table[0] for key, table in rule.tables(rows).items()}
-            for rule in self._constraints
-        ]
+        return [{key: table[0] for key, table in own.items()} for own in found]
 
     def forbidden(self, tables: Tables) -> Bools:
         """Return which actions (K,) guard-rails forbid at a context."""

@@ -125,12 +125,11 @@ def logged_rounds(log: Log, names: Sequence[Any], scale: Scale) -> Iterator[tupl
     if log.propensity is None or log.shares:
         raise InputError("from_log needs known chances of actions, as in read_log(..., propensity=...), not estimates")
     numbers = [place("action of the log", name, list(map(str, names))) for name in log.actions]
-    paid = "reward" if log.maximise else "cost"
     for row, (action, outcome, chances) in enumerate(zip(log.action, log.outcome, log.propensity, strict=True)):
         law = np.zeros(len(names))
         law[numbers] = np.nan_to_num(chances)
         try:
-            cost = scale.paid(**{"cost": None, "reward": None, paid: float(outcome)})
+            cost = scale.paid(*((None, float(outcome)) if log.maximise else (float(outcome), None)))
         except InputError as error:
             raise InputError(f"row {row} of the log: {error}") from error
         yield numbers[action], cost, law.tolist()

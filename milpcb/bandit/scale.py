@@ -54,23 +54,21 @@ class Scale(NamedTuple):
         """Return the cost in [0, 1] of a cost or a reward, one of which is None; raises InputError."""
         if (cost is None) == (reward is None):
             raise InputError("give either cost=... or reward=..., as in learn(decision, cost=0.5)")
-        if reward is not None:
-            return _part(self.learnt(reward), "reward", reward)
         if type(cost) is float and 0.0 <= cost <= 1.0 and self in (COSTS, REWARDS):
             return cost
-        return _part(COSTS if self.rewards else self, "cost", cost)
+        if reward is None:
+            name, given, scale = "cost", cost, COSTS if self.rewards else self
+        else:
+            name, given, scale = "reward", reward, self.learnt(reward)
+            if not scale.rewards:
+                raise InputError("this bandit was made with a cost_range: learn costs, as in learn(decision, cost=...)")
+        least, most = sorted(scale)
+        wanted = f"in the range {least:g} to {most:g} (for another give it from the start, as in {name}_range=(0, 10))"
+        number = real(name, _number(name, given), wanted, lambda number: least <= number <= most)
+        return (number - scale.best) / (scale.worst - scale.best)
 
 
 COSTS, REWARDS = Scale(0.0, 1.0), Scale(1.0, 0.0)  # where nothing else is given
-
-
-def _part(scale: Scale, name: str, given: Any) -> float:
-    if scale.rewards != (name == "reward"):
-        raise InputError("this bandit was made with a cost_range: learn costs, as in learn(decision, cost=...)")
-    least, most = sorted(scale)
-    wanted = f"in the range {least:g} to {most:g} (for another give it from the start, as in {name}_range=(0, 10))"
-    number = real(name, _number(name, given), wanted, lambda number: least <= number <= most)
-    return (number - scale.best) / (scale.worst - scale.best)
 
 
 def _number(name: str, value: Any) -> Any:
