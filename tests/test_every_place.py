@@ -20,7 +20,7 @@ import pytest
 import policies
 from milpcb import open_oracle, play
 from milpcb.adapters.coba import numbers
-from milpcb.environments.replay import Replay
+from milpcb.environments.recorded import Replay
 from milpcb.errors import InputError
 from milpcb.offline import LoggedRounds, read_log
 from policies import DecisionTrees

@@ -73,7 +73,7 @@ VENDORS = {
     "pyscipopt": ("milpcb.solvers.scip",),
     "rich": ("milpcb.commands", "milpcb.experiments"),
     "sklearn": (
-        "milpcb.environments.supervised",
+        "milpcb.environments.recorded",
         "milpcb.estimators",
         "milpcb.learners.rivals",
         "milpcb.offline",

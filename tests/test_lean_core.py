@@ -65,7 +65,7 @@ NEEDS = {  # code, and what its error names
     "from milpcb import load": "milpcb.load",
     f"{PLAYED}.frame()": "frame()",
     f"{PLAYED}.plot('x.png')": "plot()",
-    "from milpcb.environments.supervised import Supervised; Supervised().n_actions": "the environment 'supervised'",
+    "from milpcb.environments.recorded import Supervised; Supervised().n_actions": "the environment 'supervised'",
     "from milpcb.data.tables import read_table; from pathlib import Path; read_table(Path('x.parquet'))": "x.parquet",
     "import milpcb.estimators": "milpcb.estimators",
 }

@@ -130,8 +130,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "seasonal": "milpcb.environments.planted:Seasonal",
         "parity": "milpcb.environments.planted:Parity",
         "mirror": "milpcb.environments.mirror:Mirror",
-        "supervised": "milpcb.environments.supervised:Supervised",
-        "replay": "milpcb.environments.replay:Replay",
+        "supervised": "milpcb.environments.recorded:Supervised",
+        "replay": "milpcb.environments.recorded:Replay",
     },
     "constraint": {
         "share_at_most": "milpcb.constraints:share_at_most",

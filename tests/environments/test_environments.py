@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from milpcb.environments.planted import Planted, Seasonal, Switching
+from milpcb.environments.recorded import Supervised
 from milpcb.environments.stream import BLOCK
-from milpcb.environments.supervised import Supervised
 from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.testing.environments import check_rereadable, check_rounds, check_same_seed, transcript

@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 
 from milpcb import open_oracle
 from milpcb.environments.planted import AlternatingLeader, Drifting, LateBloomer, Parity, Seasonal
-from milpcb.environments.replay import Replay
+from milpcb.environments.recorded import Replay
 from milpcb.errors import InputError
 from milpcb.testing.environments import CHECKS, transcript
 from policies import DecisionTrees

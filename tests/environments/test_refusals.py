@@ -9,7 +9,7 @@ import pytest
 from milpcb import FinitePool, Sampler, Transductive
 from milpcb.environments.mirror import Mirror
 from milpcb.environments.planted import LateBloomer, Parity, Planted, Seasonal, Switching
-from milpcb.environments.supervised import Supervised
+from milpcb.environments.recorded import Supervised
 from policies import DecisionTrees
 from tests.refused import refused
 

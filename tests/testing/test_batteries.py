@@ -8,7 +8,7 @@ import pytest
 from milpcb import open_oracle, testing
 from milpcb.core import extras
 from milpcb.environments.planted import Planted
-from milpcb.environments.replay import Replay
+from milpcb.environments.recorded import Replay
 from milpcb.learners import BistroPlus, Conservative, ContextualFTPL, Doubling, Exp4, Guarded
 from milpcb.plugins import registry
 from milpcb.solvers import describe_all, load_solver

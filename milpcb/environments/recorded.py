@@ -1,0 +1,142 @@
+"""Environments of data that are there: one's own rounds with all their costs, and classification sets as bandits."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from milpcb.core.checks import choice, context_array, cost_array, whole
+from milpcb.core.extras import needs
+from milpcb.data.tables import read_table, remarks
+from milpcb.environments.stream import BernoulliStream, Steps, TableStream, check_opening
+from milpcb.errors import InputError
+from milpcb.protocols import PolicyClass
+from milpcb.rng import check_seed
+from milpcb.types import Floats, Ints
+
+DATA_SETS = ("breast_cancer", "digits", "iris", "wine")
+_log = logging.getLogger(__name__)
+
+
+class _Data(NamedTuple):
+    contexts: Floats  # (m, d)
+    costs: Floats  # (n, K)
+    feature_names: tuple[str, ...]
+    action_names: tuple[str, ...]
+    rows: Ints  # (n,) of the contexts that the costs are of
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    n_actions: int = field(init=False)
+    feature_names: tuple[str, ...] = field(init=False)
+    action_names: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        data = self._load()
+        names = {"feature_names": data.feature_names, "action_names": data.action_names}
+        vars(self).update(n_actions=data.costs.shape[1], **names)  # which are frozen
+
+    @abstractmethod
+    def _load(self) -> _Data: ...
+
+
+@dataclass(frozen=True)
+class Replay(_Recorded):
+    """Rounds that happened: line t of both files is round t. Whatever is in them may be adversarial.
+
+    Shows what a learner would have paid on one's own history. A run has at most as many rounds as the files.
+
+    Parameters
+    ----------
+    contexts : CSV or Parquet file of the contexts (T, d), with or without a header of feature names
+    costs : file of the costs (T, K) in [0, 1] of all actions, with or without a header of action names
+
+    """
+
+    file_options: ClassVar[tuple[str, ...]] = ("contexts", "costs")  # what is in these files decides the numbers
+
+    contexts: str
+    costs: str
+
+    def open(self, policies: PolicyClass, horizon: int, seed: int) -> TableStream:
+        """Return the rounds, the same of every seed; raises InputError when the horizon is longer than the files."""
+        check_opening(self.n_actions, policies, horizon)
+        data = self._load()
+        if horizon > len(data.rows):
+            raise InputError(
+                f"the horizon is {horizon}, but {self.contexts} has {len(data.rows)} rounds; lower the horizon"
+            )
+        check_seed(seed)
+        return TableStream(data.contexts, data.rows[:horizon], lambda: data.costs[:horizon], known=True)
+
+    def _load(self) -> _Data:
+        paths = Path(self.contexts), Path(self.costs)
+        return _read(*paths, *(path.stat().st_mtime_ns if path.exists() else 0 for path in paths))
+
+
+@dataclass(frozen=True)
+class Supervised(_Recorded):
+    """Real contexts, whose features are correlated and where no policy of a small class is always right.
+
+    Shows what the best interpretable policy costs on data, and how near a learner comes to it. A classification set is
+    a bandit in which a wrong label costs 1, and the right one nothing.
+
+    Parameters
+    ----------
+    data : ``"breast_cancer"``, ``"digits"``, ``"iris"`` or ``"wine"``, as scikit-learn ships them
+
+    """
+
+    data: str = "breast_cancer"
+
+    def open(self, policies: PolicyClass, horizon: int, seed: int) -> BernoulliStream:
+        """Return the stream of one seed; nothing is planted. Raises InputError."""
+        check_opening(self.n_actions, policies, horizon)
+        data = self._load()
+        chances = Steps(np.zeros(1, dtype=np.int64), data.costs[None])
+        return BernoulliStream(data.contexts, chances, self.n_actions, horizon=horizon, seed=seed)
+
+    def _load(self) -> _Data:
+        return _labelled(choice("data set", self.data, DATA_SETS))
+
+
+@cache
+def _labelled(name: str) -> _Data:
+    with needs("studies", "the environment 'supervised'"):
+        from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    features, labels = (tuple(map(str, found)) for found in (bunch.feature_names, bunch.target_names))
+    costs = 1.0 - np.eye(len(labels))[bunch.target]
+    return _Data(context_array(bunch.data), costs, features, labels, np.arange(len(costs)))
+
+
+@lru_cache(maxsize=4)
+def _read(contexts: Path, costs: Path, *_written: int) -> _Data:
+    features, table = read_table(contexts)
+    actions, prices = read_table(costs)
+    for line in remarks(contexts, costs):
+        _log.warning(line)
+    whole(f"the number of columns of {costs}", prices.shape[1], 2)
+    if len(table) != len(prices):
+        raise InputError(
+            f"{contexts} has {len(table)} rounds, {costs} has {len(prices)}; give one line a round in both"
+        )
+    cost_array(prices, *prices.shape)
+    outside = np.argwhere((prices < 0) | (prices > 1))
+    if len(outside):
+        t, action = outside[0]
+        raise InputError(
+            f"{costs}, round {t + 1}, column {action + 1} is {prices[t, action]:g}; "
+            "costs must lie in [0, 1]: rescale them"
+        )
+    distinct, rows = np.unique(context_array(table), axis=0, return_inverse=True)
+    distinct.setflags(write=False)
+    return _Data(distinct, prices, features, actions, rows.reshape(-1).astype(np.int64))
