@@ -9,10 +9,9 @@ from typing import Any, cast
 import numpy as np
 
 from milpcb import rng
-from milpcb.bandit import budget, made
+from milpcb.bandit import made, sums
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open, Override
-from milpcb.bandit.groups import Groups
 from milpcb.bandit.rule import RuleLog
 from milpcb.constraints import LabelConstraint, NamedConstraint, NamedRows
 from milpcb.core.checks import index, probabilities, unit_cost
@@ -44,7 +43,7 @@ class DecisionRounds:
         for constraint in constraints:
             constraint.named(self.names)
         self.rules, self.changing = rules, settings["arrive"] and bool(constraints)
-        self._so_far = budget.ContextsSoFar(constraints, reader.policies.n_actions)
+        self._so_far = sums.ContextsSoFar(constraints, reader.policies.n_actions)
         self.oracle: Any
         if settings["arrive"]:
             self.oracle = GrowingOracle(reader.policies, constrained=self.changing, **settings["oracle"])
@@ -61,7 +60,7 @@ class DecisionRounds:
         self.learner = made.learner(settings, self.oracle, bool(constraints), usual)
         self.book = Book()
         self.in_force = RuleLog(self.oracle, self.learner, reader)
-        self.groups = Groups(settings["groups"], len(self.names))
+        self.groups = sums.Groups(settings["groups"], len(self.names))
         self.added: list[str] = []  # actions that came later
         self.replayed = 0  # rounds of others
         # features, action (number), cost, law and least chance of each decision learnt
@@ -160,7 +159,7 @@ class DecisionRounds:
         """Return everything as plain data."""
         return {
             "contexts": self.oracle.contexts.tolist(),
-            "rules": budget.as_plain(self.rules),
+            "rules": sums.as_plain(self.rules),
             "log": None if self.log is None else list(self.log),
             **state_of(self, (*KEPT, *DRAWN)),
         }
@@ -211,7 +210,7 @@ class DecisionRounds:
         numbers.setflags(write=False)  # so that it need not be copied
         return int(self.oracle.rows(numbers)[0])
 
-    def _read(self, context: Context, *, ruled: bool) -> tuple[budget.Tables, list[int], Beside]:
+    def _read(self, context: Context, *, ruled: bool) -> tuple[sums.Tables, list[int], Beside]:
         """Return tables of constraints, if they count, and groups at a context, and what they read beside features."""
         if not (ruled or self.groups):
             return [], [], ()
@@ -227,7 +226,7 @@ class DecisionRounds:
         others = sorted(noted.read - {*self.reader.names})
         return tables, groups, tuple((name, plain(noted[name][0])) for name in others)
 
-    def _check_allowed(self, q: Floats, tables: budget.Tables) -> None:
+    def _check_allowed(self, q: Floats, tables: sums.Tables) -> None:
         drawn = np.flatnonzero((q > 0.0) & self._so_far.forbidden(tables))
         if not len(drawn):
             return
@@ -265,7 +264,7 @@ class DecisionRounds:
         self._enter_unbound(row, tables)
         return row, groups
 
-    def _enter_unbound(self, row: int, tables: budget.Tables) -> None:
+    def _enter_unbound(self, row: int, tables: sums.Tables) -> None:
         """Let a context that was decided on elsewhere enter the constraints; the next decision binds them anew."""
         if self.changing:
             self._so_far.enter(row, tables, bound=False)

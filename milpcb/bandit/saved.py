@@ -11,11 +11,11 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from milpcb.bandit.budget import of_plain
 from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision, Open, Override, makers
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.scale import Scale
+from milpcb.bandit.sums import of_plain
 from milpcb.constraints.by_names import as_document, of_document
 from milpcb.core import files, gate
 from milpcb.core.checks import instance, whole

@@ -10,9 +10,9 @@ from milpcb.bandit import made
 from milpcb.bandit.answers import BanditAnswers
 from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision
-from milpcb.bandit.groups import listed_groups
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.scale import Scale
+from milpcb.bandit.sums import listed_groups
 from milpcb.constraints.by_names import NamedConstraint, listed
 from milpcb.core.checks import instance
 from milpcb.errors import InputError, shown
