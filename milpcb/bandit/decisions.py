@@ -12,7 +12,7 @@ import hmac
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from time import time
 from typing import TYPE_CHECKING, Any, Self
@@ -138,23 +138,13 @@ class Book:
         """Number decisions anew from here on; what was made before keeps its ids."""
         self.session = secrets.token_hex(8)
 
-    def enter(
-        self,
-        action: str | int,
-        probability: float,
-        law: list[float],
-        context: tuple[Value, ...],
-        beside: tuple[tuple[str, Value], ...],
-        rule: tuple[int | None, int | None],
-        drawn: tuple[int, Aside, list[int]],
-    ) -> Decision:
-        """Return a new decision, which is open; ``drawn`` are action, round and groups as Open has them."""
+    def enter(self, decision: Decision, action: int, aside: Aside, groups: list[int]) -> Decision:
+        """Return a decision with an id and a seal of its own; it is open, with what else Open has."""
         number = self._counts.get(self.session, 0)
-        name = f"{self.session}-{number}-{secrets.token_hex(8)}"
-        content = (name, action, probability, tuple(law), context, beside)
-        made = Decision(*content, self._seal(*content, *rule), *rule)
+        named = replace(decision, id=f"{self.session}-{number}-{secrets.token_hex(8)}")
+        made = replace(named, seal=self._seal(named))
         self._counts[self.session] = number + 1
-        self.open[name] = Open(made, *drawn, time())
+        self.open[made.id] = Open(made, action, aside, groups, time())
         return made
 
     def find(self, given: object, *, ended: bool = False) -> Decision:
@@ -233,12 +223,12 @@ class Book:
 
     def _ours(self, decision: Decision) -> bool:
         try:
-            content = [getattr(decision, field.name) for field in fields(decision) if field.name != "seal"]
-            return hmac.compare_digest(decision.seal, self._seal(*content))
+            return hmac.compare_digest(decision.seal, self._seal(decision))
         except (TypeError, ValueError):  # it holds what no decision does
             return False
 
-    def _seal(self, *content: Any) -> str:
+    def _seal(self, decision: Decision) -> str:
+        content = [value for name, value in vars(decision).items() if name != "seal"]
         return hashlib.blake2b(json.dumps(content).encode(), key=self._key, digest_size=32).hexdigest()
 
 

@@ -200,8 +200,8 @@ class DecisionRounds:
         if self.changing:
             self._so_far.enter(row, tables, bound=renewed)
         aside = self.learner.set_aside() if self.learner.delayed else Aside(row, q.tolist(), self.learner.played)
-        rule, content = self.in_force.look(row), (self.names[action], law[action], law, context.features, beside)
-        return self.book.enter(*content, rule, (drawn, aside, groups))
+        content = ("", self.names[action], law[action], tuple(law), context.features, beside, "")
+        return self.book.enter(Decision(*content, *self.in_force.look(row)), drawn, aside, groups)
 
     def _row(self, context: Context) -> int:
         if self._baseline is not None:
