@@ -9,8 +9,7 @@ import pytest
 
 import milpcb
 from milpcb import Bandit
-from milpcb.bandit.scale import COSTS
-from milpcb.bandit.sums import Groups
+from milpcb.bandit.sums import COSTS, Groups
 from milpcb.bets import STAKES, RunningMean
 from milpcb.constraints import NamedRows
 from milpcb.ledger import Ledger

@@ -13,8 +13,7 @@ import numpy as np
 from milpcb.bandit.decisions import Decision, Override
 from milpcb.bandit.rule import RuleInForce, Why, explained
 from milpcb.bandit.saved import BanditParts
-from milpcb.bandit.scale import COSTS, as_count, counted
-from milpcb.bandit.sums import GroupSummary
+from milpcb.bandit.sums import COSTS, GroupSummary, as_count, counted
 from milpcb.blocks import Changes, ProvedChange
 from milpcb.core.checks import ROUNDING, check_confidence, real
 from milpcb.data.schema import Schema

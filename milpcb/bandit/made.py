@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from milpcb.bandit.contexts import Context, ContextReader
-from milpcb.bandit.scale import Scale
+from milpcb.bandit.sums import Scale
 from milpcb.constraints import LabelConstraint, NamedConstraint, bind_to
 from milpcb.contexts import FinitePool
 from milpcb.data.actions import place, played

@@ -36,13 +36,14 @@ class DecisionRounds:
         settings: Mapping[str, Any],
         reader: ContextReader,
         constraints: Sequence[NamedConstraint],
-        contexts: Floats,
+        contexts: Any,
         rules: Sequence[LabelConstraint],
     ) -> None:
         self.settings, self.reader, self.constraints, self.names = settings, reader, constraints, reader.actions
         for constraint in constraints:
             constraint.named(self.names)
         self.rules, self.changing = rules, settings["arrive"] and bool(constraints)
+        contexts = np.asarray(contexts, dtype=float)
         self._so_far = sums.ContextsSoFar(constraints, reader.policies.n_actions)
         self.oracle: Any
         if settings["arrive"]:

@@ -9,13 +9,10 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, Self, cast
 
-import numpy as np
-
 from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision, Open, Override, makers
 from milpcb.bandit.rounds import DecisionRounds
-from milpcb.bandit.scale import Scale
-from milpcb.bandit.sums import of_plain
+from milpcb.bandit.sums import Scale, of_plain
 from milpcb.constraints.by_names import as_document, of_document
 from milpcb.core import files, gate
 from milpcb.core.checks import instance, whole
@@ -182,9 +179,8 @@ class BanditParts:
     def __setstate__(self, kept: tuple[PolicyClass, Mapping[str, Any]]) -> None:
         policies, state = kept
         constraints = [of_document(document) for document in state["constraints"]]
-        reader, contexts = ContextReader(policies, state["values"]), np.array(state["contexts"], dtype=float)
-        rules = of_plain(state["rules"], len(contexts))
-        rounds = DecisionRounds(dict(state["settings"]), reader, constraints, contexts, rules)
+        reader, rules = ContextReader(policies, state["values"]), of_plain(state["rules"], len(state["contexts"]))
+        rounds = DecisionRounds(dict(state["settings"]), reader, constraints, state["contexts"], rules)
         rounds.restore(state)
         self._set_up(rounds, Scale.restored(state["scale"]))
         if state["stated"] is not None:

@@ -11,8 +11,7 @@ from milpcb.bandit.answers import BanditAnswers
 from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.rounds import DecisionRounds
-from milpcb.bandit.scale import Scale
-from milpcb.bandit.sums import listed_groups
+from milpcb.bandit.sums import Scale, listed_groups
 from milpcb.constraints.by_names import NamedConstraint, listed
 from milpcb.core.checks import instance
 from milpcb.errors import InputError, shown

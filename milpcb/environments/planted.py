@@ -130,9 +130,8 @@ class Switching(Planted):
     def __post_init__(self) -> None:
         super().__post_init__()
         fractions: Any = self.switch_at
-        listed = fractions if isinstance(fractions, (list, tuple)) else ()
-        between = listed and all(isinstance(f, Real) and 0 < float(f) < 1 for f in listed)
-        if not between or any(later <= earlier for earlier, later in pairwise(listed)):
+        listed = isinstance(fractions, (list, tuple)) and fractions and all(isinstance(f, Real) for f in fractions)
+        if not listed or not all(earlier < later for earlier, later in pairwise([0, *fractions, 1])):
             raise InputError(
                 f"switch_at must list fractions between 0 and 1, each larger than the one before, got {fractions!r}"
             )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from milpcb import Bandit, blocks, ledger
-from milpcb.bandit.scale import as_count
+from milpcb.bandit.sums import as_count
 from milpcb.bets import loss, proved
 from milpcb.blocks import Blocks
 from milpcb.errors import InputError
