@@ -51,7 +51,7 @@ class BanditAnswers(BanditParts):
     def rules(self) -> list[RuleInForce]:
         """Return all rules that have been in force, each until the next one's ``since``."""
         with self.lock:
-            return list(map(self._rounds.in_force.rule, self._rounds.in_force.numbers()))
+            return list(map(self._rounds.in_force.rule, self._rounds.in_force.changes))
 
     def why(self, decision: Decision | str) -> Why:
         """Return why a decision, given whole or while open by its id, was made; raises InputError on others."""

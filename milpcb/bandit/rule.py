@@ -70,11 +70,11 @@ class RuleChange(NamedTuple):
 
 
 class RuleLog:
-    """Which rule was in force when. It asks the oracle for a policy by what it plays on the known contexts."""
+    """Which rule was in force when, by number; the oracle is asked for a policy by its play on known contexts."""
 
     def __init__(self, oracle: Any, learner: Any, reader: ContextReader) -> None:
         self._oracle, self._learner, self._reader = oracle, learner, reader
-        self._changes: list[RuleChange] = []
+        self.changes: dict[int, RuleChange] = {}
         self._leaves: list[int | None] = []  # of the known contexts, under the rule in force
 
     def look(self, row: int) -> tuple[int | None, int | None]:
@@ -82,16 +82,12 @@ class RuleLog:
         number = getattr(self._learner, "rule_number", None)
         if number is None:
             return None, None
-        if not self._changes or self._changes[-1].number != number:
+        if number not in self.changes:
             rule = self._learner.rule()
             actions = np.asarray(rule.policy.predict(self._oracle.contexts)).tolist()
-            self._changes.append(RuleChange(number, rule.since, time(), actions))
+            self.changes[number] = RuleChange(number, rule.since, time(), actions)
             self._leaves = _leaves(rule.policy, self._oracle.contexts)
         return number, self._leaves[row]
-
-    def numbers(self) -> list[int]:
-        """Return the numbers of all rules so far."""
-        return [change.number for change in self._changes]
 
     def rule(self, number: int | None = None) -> RuleInForce:
         """Return the rule in force, or an earlier one by its number; raises InputError where there is none."""
@@ -105,25 +101,22 @@ class RuleLog:
         return self._policy_of(self._change(number))
 
     def _change(self, number: int | None) -> RuleChange:
-        if not self._changes:
+        if not self.changes:
             raise InputError('no rule is in force: that is for learner="bistro_plus", future="once", noise="half"')
-        known = {change.number: change for change in self._changes}
-        change = known.get(self._changes[-1].number if number is None else number)
-        if change is None:
-            raise InputError(f"there is no rule {number}: rules 1 to {self._changes[-1].number} have been in force")
-        return change
+        last = max(self.changes)
+        if number is not None and number not in self.changes:
+            raise InputError(f"there is no rule {number}: rules 1 to {last} have been in force")
+        return self.changes[last if number is None else number]
 
     def state(self) -> list[list[Any]]:
         """Return the log as plain data."""
-        return [list(change) for change in self._changes]
+        return [list(change) for change in self.changes.values()]
 
     def restore(self, state: list[list[Any]]) -> None:
         """Go on from a saved state."""
-        self._changes = [RuleChange(*entry) for entry in state]
-        for change in self._changes:
-            whole("a rule", change.number, 1)
-        if self._changes:
-            self._leaves = _leaves(self._policy_of(self._changes[-1]), self._oracle.contexts)
+        self.changes = {whole("a rule", number, 1): RuleChange(number, *others) for number, *others in state}
+        if self.changes:
+            self._leaves = _leaves(self._policy_of(self._change(None)), self._oracle.contexts)
 
     def _policy_of(self, change: RuleChange) -> FoundPolicy:
         table = np.ones((self._oracle.n_contexts, self._oracle.n_actions))
