@@ -99,7 +99,6 @@ CASES: list[Case] = [
     (lambda: keeping(never("call", rows=[0])), "rows of a constraint"),
     # groups
     *((lambda groups=groups: Bandit(TEXTS, values=REGIONS, groups=groups), "condition") for groups in ([3], "all")),
-    (lambda: Bandit(TEXTS, values=REGIONS, groups=["age > 3"] * 2), "twice"),
     # logs
     (lambda: Bandit(NUMBERED).log(), "keep_log"),
     (lambda: from_log([[0.0, 1.0]]), "read_log"),

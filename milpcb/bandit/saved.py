@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision, Open, Override, makers
@@ -22,7 +22,6 @@ from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
 
 FORMAT = 14
-Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when a statement was made
 
 
 def sealed(state: Mapping[str, Any]) -> bytes:
@@ -86,13 +85,6 @@ def as_written(policies: PolicyClass) -> dict[str, Any] | None:
     return None
 
 
-def written_class(written: Mapping[str, Any] | None) -> PolicyClass:
-    """Return the class that ``as_written`` described; raises InputError where it described none."""
-    if written is None:
-        raise InputError("the file is of a policy class of your own: pass it, as in Bandit.load(path, policies=...)")
-    return cast("PolicyClass", injection.make(registry.load("policies", written["name"]), {}, written["options"]))
-
-
 _held = ExitStack()  # of all locks: a fork waits until no other thread is in the middle of anything
 
 
@@ -137,8 +129,12 @@ class BanditParts:
         state = read(as_path(path))
         try:
             with gate.registered_only(f"the file {path}"):
+                if policies is None and (own := state["policies"]) is not None:
+                    policies = injection.make(registry.load("policies", own["name"]), {}, own["options"])
+                if policies is None:
+                    raise InputError("it is of a class of your own: pass it, as in Bandit.load(path, policies=...)")
                 bandit = cls.__new__(cls)
-                bandit.__setstate__((policies or written_class(state["policies"]), state))
+                bandit.__setstate__((policies, state))
                 return bandit
         except (MilpcbError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             reason = error if isinstance(error, MilpcbError) else repr(error)
@@ -153,7 +149,7 @@ class BanditParts:
     def _set_up(self, rounds: DecisionRounds, scale: Scale) -> None:
         self._saving, self.lock = Lock(), RLock()
         self._rounds, self._scale = rounds, scale
-        self._stated: Stated | None = None
+        self._stated: tuple[int, float] | None = None  # decisions learnt, and what was paid, at the last statement
         makers[rounds.book.session] = self  # not before: a fork asks for all of it
 
     def _content(self) -> bytes:

@@ -294,8 +294,6 @@ def listed_groups(groups: Any) -> list[str]:
     for condition in given:
         if not isinstance(condition, str) or not next(names_in(condition), ""):
             raise InputError(f'a group is a condition such as "region = north" or "age > 60", got {shown(condition)}')
-    if len(set(given)) < len(given):
-        raise InputError(f"a group is named twice in {shown(given)}")
     return given
 
 

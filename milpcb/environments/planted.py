@@ -87,9 +87,7 @@ class Planted:
     def contexts(self, seed: int) -> Floats:
         """Return the pool (m, d) of one seed."""
         bits = child(seed, "environment", "contexts").integers(2, size=(self.n_contexts, self.n_features))
-        contexts: Floats = bits.astype(np.float64)
-        contexts.setflags(write=False)
-        return contexts
+        return bits.astype(np.float64)
 
 
 def _plant(opened: Opened, contexts: Floats, rng: np.random.Generator, before: Ints) -> tuple[Policy, Ints]:
@@ -270,10 +268,8 @@ class Parity(Planted):
         whole("n_features", self.n_features, 2)
 
     def contexts(self, seed: int) -> Floats:
-        rows = super().contexts(seed).copy()
-        corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float64)
-        rows[:, self._pair(seed)] = corners[np.arange(self.n_contexts) % 4]
-        rows.setflags(write=False)
+        rows, corner = super().contexts(seed), np.arange(self.n_contexts) % 4
+        rows[:, self._pair(seed)] = np.column_stack([corner // 2, corner % 2])
         return rows
 
     def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:

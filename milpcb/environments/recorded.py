@@ -138,5 +138,4 @@ def _read(contexts: Path, costs: Path, *_written: int) -> _Data:
             "costs must lie in [0, 1]: rescale them"
         )
     distinct, rows = np.unique(context_array(table), axis=0, return_inverse=True)
-    distinct.setflags(write=False)
     return _Data(distinct, prices, features, actions, rows.reshape(-1).astype(np.int64))

@@ -18,9 +18,6 @@ from milpcb.types import Floats, Ints
 
 BLOCK = 4096
 
-# P[cost = 1] of each action (n, K), by the increasing ``rounds`` (n,) and the context ``rows`` (n,) that they show
-Chances = Callable[[Ints, Ints], Floats]
-
 
 @dataclass(frozen=True)
 class Steps:
@@ -57,6 +54,7 @@ class BlockStream(ABC):
 
     def __init__(self, contexts: Floats, horizon: int, order: Ints | None = None) -> None:
         self.contexts, self.horizon, self.order = contexts, whole("horizon", horizon, 1), order
+        self.contexts.setflags(write=False)
         self._block = _Block(-1, [], None)
 
     def reveal(self, t: int) -> int:
@@ -97,12 +95,15 @@ class TableStream(BlockStream):
 
 
 class BernoulliStream(BlockStream):
-    """A row drawn evenly from the contexts (m, d) in each round, K independent costs; ``planted`` is for reports."""
+    """A row drawn evenly from the contexts (m, d) in each round, K independent costs; ``planted`` is for reports.
+
+    ``chances`` are P[cost = 1] (n, K), by the increasing rounds (n,) and the rows (n,) that they show.
+    """
 
     def __init__(
         self,
         contexts: Floats,
-        chances: Chances,
+        chances: Callable[[Ints, Ints], Floats],
         n_actions: int,
         *,
         horizon: int,
