@@ -18,7 +18,9 @@ from milpcb.data.spellings import NULLS
 from milpcb.data.tables import frame_of
 from milpcb.errors import InputError, clipped, shown
 from milpcb.protocols import PolicyClass
-from milpcb.types import FoundPolicy
+from milpcb.types import Floats, FoundPolicy
+
+MOST_VALUES = 200  # of a feature that are known, in the place of cut points
 
 
 @dataclass(frozen=True)
@@ -93,16 +95,16 @@ class ContextReader:
         actions = getattr(self.policies, "action_names", None) or ()
         return policy.with_columns(Schema(self._features), tuple(self._columns), actions)
 
-    def cut_points(self, i: int) -> Sequence[float]:
-        """Return the explicit cut points of feature ``i``, () where the class has none."""
-        return self._cuts.get(self.names[i] if self.names else str(i), ())
-
-    def numbers_of(self, i: int) -> list[int]:
-        """Return the places of the numbers that are feature ``i`` itself, and no test of it."""
-        if not self._columns:
-            return [i]
-        name = self.names[i]
-        return [j for j, column in enumerate(self._columns) if column.name == name and isinstance(column, Number)]
+    def cut_points(self, i: int, policy: Any, known: Floats) -> list[float]:
+        """Return the cut points of feature ``i``, of class and policy; where there are none, ``known`` values (m,)."""
+        tested = policy.cut_points() if hasattr(policy, "cut_points") else None
+        own = list(self._cuts.get(self.names[i], ()) if self.names else ())
+        itself = [j for j, each in enumerate(self._columns) if isinstance(each, Number) and each.name == self.names[i]]
+        for column in itself if self._columns else [i]:
+            own += (tested or {}).get(column) or ()
+            if not own:
+                own += np.unique(known[:, column])[:MOST_VALUES].tolist()
+        return sorted(set(map(float, own)))
 
     def columns(self, context: Context) -> dict[str, Values]:
         """Return the context by name as constraints read it: the first of rows that hold every declared value.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb.bandit.contexts import ContextReader
+from milpcb.bandit.contexts import MOST_VALUES, ContextReader
 from milpcb.core.checks import whole
 from milpcb.core.decimals import written
 from milpcb.data.columns import Value, in_words, name_in_words
@@ -130,7 +130,6 @@ def _leaves(policy: FoundPolicy, contexts: Floats) -> list[int | None]:
 
 
 _AS_GOOD = "policies that are as good up to chance play"
-MOST_VALUES = 200  # of a feature that are tried where neither class nor rule has cut points of it
 
 
 class FeatureChange(NamedTuple):
@@ -228,7 +227,7 @@ def _nearest(
     found: list[FeatureChange] = []
     for i, value in enumerate(features):
         name = reader.names[i] if reader.names else f"x{i}"
-        candidates = _candidates(value, reader.declared.get(name, ()), _cuts(policy, reader, i, known))
+        candidates = _candidates(value, reader.declared.get(name, ()), reader.cut_points(i, policy, known))
         tried = sorted(candidates, key=itemgetter(2, 3))
         rows = [reader.read_row([*features[:i], other, *features[i + 1 :]]).numbers for other, *_ in tried]
         actions = policy.predict(np.array(rows, dtype=float)[:, 0]).tolist() if rows else []
@@ -258,14 +257,3 @@ def _candidates(
         steps = sum(min(here, cut) < each < max(here, cut) for each in cuts) + 1
         sides = ((cut, ">=", cut > here), (above, ">", cut >= here), (cut, "<=", cut < here), (below, "<", cut <= here))
         yield from ((other, f"{sign} {written(cut)}", steps, abs(other - here)) for other, sign, far in sides if far)
-
-
-def _cuts(policy: Any, reader: ContextReader, i: int, known: Any) -> list[float]:
-    """Return the cut points of a feature: the class's, and the rule's; where there are none, values that are known."""
-    own = list(reader.cut_points(i))
-    tested = policy.cut_points() if hasattr(policy, "cut_points") else None
-    for column in reader.numbers_of(i):
-        own += (tested or {}).get(column) or ()
-        if not own:
-            own += np.unique(known[:, column])[:MOST_VALUES].tolist()
-    return sorted(set(map(float, own)))

@@ -178,7 +178,8 @@ class BanditParts:
         reader, rules = ContextReader(policies, state["values"]), of_plain(state["rules"], len(state["contexts"]))
         rounds = DecisionRounds(dict(state["settings"]), reader, constraints, state["contexts"], rules)
         rounds.restore(state)
-        self._set_up(rounds, Scale.restored(state["scale"]))
+        best, worst = state["scale"]
+        self._set_up(rounds, Scale.of((best, worst), None) if best < worst else Scale.of(None, (worst, best)))
         if state["stated"] is not None:
             learnt, paid = state["stated"]
             self._stated = (whole("stated", learnt, 0, rounds.counted()), float(paid))

@@ -38,13 +38,6 @@ class Scale(NamedTuple):
             return cls(*reversed(check_range("reward_range", reward_range)))
         return COSTS if cost_range is None else cls(*check_range("cost_range", cost_range))
 
-    @classmethod
-    def restored(cls, ends: Any) -> Scale:
-        """Return the scale whose two ends were saved; raises InputError, TypeError, ValueError on anything else."""
-        best, worst = ends
-        check_range("scale", sorted((best, worst)))
-        return cls(best, worst)
-
     @property
     def rewards(self) -> bool:
         """Whether it is one of rewards."""
