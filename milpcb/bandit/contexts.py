@@ -107,10 +107,7 @@ class ContextReader:
         return sorted(set(map(float, own)))
 
     def columns(self, context: Context) -> dict[str, Values]:
-        """Return the context by name as constraints read it: the first of rows that hold every declared value.
-
-        So a condition that names a value which nobody declared is noticed.
-        """
+        """Return columns whose first row is the context, and which hold every value that a condition may name."""
         size = 1 + max(map(len, self.declared.values()), default=0)
         names = self.names or map("x{}".format, range(len(context.features)))
         columns: dict[str, Values] = {}

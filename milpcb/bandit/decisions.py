@@ -12,7 +12,7 @@ import hmac
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from time import time
 from typing import TYPE_CHECKING, Any, Self
@@ -40,18 +40,17 @@ class Override:
     instead: str | int
     by: str
     reason: str
-    made: float
+    made: float = field(default_factory=time)
     cost: float | None = None
 
-    @classmethod
-    def of(cls, decision: Decision, instead: str | int, by: Any, reason: Any) -> Self:
-        """Return that of a decision, as of now; raises InputError where it does what was drawn, or names nobody."""
-        if str(instead) == str(decision.action):
-            raise InputError(f"'{instead}' is what decision '{decision.id}' was: nothing is overridden; learn its cost")
-        for name, given in (("by", by), ("reason", reason)):
+    def __post_init__(self) -> None:
+        if str(self.instead) == str(self.action):
+            done = f"'{self.instead}' is what decision '{self.decision}' was"
+            raise InputError(f"{done}: nothing is overridden; learn its cost")
+        for name, given in (("by", self.by), ("reason", self.reason)):
             if not isinstance(given, str) or (name == "by" and not given.strip()):
                 raise InputError(f'{name} must be text, as in by="AB", reason="...", got {shown(given)}')
-        return cls(decision.id, decision.action, instead, by, reason, time())
+        unit_cost("the cost", self.cost or 0.0)
 
 
 makers: WeakValueDictionary[str, Any] = WeakValueDictionary()  # the bandit of this process that made it, by session
@@ -148,10 +147,7 @@ class Book:
         return made
 
     def find(self, given: object, *, ended: bool = False) -> Decision:
-        """Return the decision that is given whole, as JSON or, where it is open, by its id.
-
-        Raises InputError on another bandit's, and unless ``ended`` on one that was learnt or given up.
-        """
+        """Return a decision of this bandit that is open, or may have ``ended``; raises InputError on any other."""
         given = _as_stored(given)
         name = given.id if isinstance(given, Decision) else given
         if not isinstance(name, str):
@@ -206,10 +202,7 @@ class Book:
         self._counts = {str(name): whole("a count", count, 0) for name, count in state["sessions"].items()}
         self._strangers = set(map(str, state["strangers"]))
         self.given_up = whole("given_up", state["given_up"], 0)
-        for entry in state["overridden"]:
-            override = self.overridden[entry["decision"]] = Override(**entry)
-            if override.cost is not None:
-                unit_cost("the cost", override.cost)
+        self.overridden = {entry["decision"]: Override(**entry) for entry in state["overridden"]}
         for entry in state["open"]:
             decision = Decision.from_json(entry["decision"])
             if not self._ours(decision):

@@ -76,10 +76,7 @@ def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
 def known(
     contexts: Any, reader: ContextReader, constraints: Sequence[NamedConstraint]
 ) -> tuple[Floats, list[LabelConstraint]]:
-    """Return contexts that are known in advance as the numbers (m, d) that the class reads, and constraints on them.
-
-    None of both where contexts arrive, ``contexts`` being None; raises InputError on constraints by rows then.
-    """
+    """Return contexts known in advance (None: none) as numbers (m, d), and constraints on them; raises InputError."""
     if contexts is None:
         for rule in constraints:
             if rule.by_row:
@@ -115,11 +112,7 @@ def learner(settings: Mapping[str, Any], oracle: Any, constrained: bool, usual: 
 
 
 def logged_rounds(log: Log, names: Sequence[Any], scale: Scale) -> Iterator[tuple[int, float, list[float]]]:
-    """Yield the action, the cost and the law of each row of a log, where chances that are not known are 0.
-
-    Raises InputError on a log without chances that were given, and on outcomes outside of their range;
-    UnknownNameError on actions that are none.
-    """
+    """Yield action, cost and law of each row of a log, unknown chances being 0; raises InputError, UnknownNameError."""
     if not all(hasattr(log, part) for part in ("features", "action", "outcome", "propensity", "shares")):
         raise InputError(f"from_log takes a log as milpcb.offline.read_log makes it, got {shown(log)}")
     if log.propensity is None or log.shares:

@@ -25,7 +25,6 @@ from milpcb.oracles.growing import GrowingOracle
 from milpcb.types import Aside, Floats
 
 KEPT, DRAWN = ("_so_far", "book", "in_force", "groups", "added", "replayed"), ("learner", "_rng")
-Beside = tuple[tuple[str, Value], ...]  # what constraints read of a context beside its features, by name
 
 
 class DecisionRounds:
@@ -114,13 +113,13 @@ class DecisionRounds:
             self.learner.give_up(played=True)
         self.book.close(known.decision.id, learnt=False)
 
-    def override(self, given: object, action: object, by: object, reason: object) -> None:
+    def override(self, given: object, action: object, by: str, reason: str) -> None:
         """Have a decision be one in whose place a person played ``action``; its cost is still to be learnt."""
         number = place("action", action, list(map(str, self.names)))
         decision = self.book.find(given)
         if decision.id in self.book.overridden:
             raise InputError(f"decision '{decision.id}' was overridden already: learn what it cost")
-        override = Override.of(decision, self.names[number], by, reason)
+        override = Override(decision.id, decision.action, self.names[number], by, reason)
         known = self._taken_up(given)
         there = decision.probabilities[number : number + 1] > (0.0,)  # else the baseline may have been replaced there
         self.learner.override(number if there else -1)
@@ -211,7 +210,7 @@ class DecisionRounds:
         numbers.setflags(write=False)  # so that it need not be copied
         return int(self.oracle.rows(numbers)[0])
 
-    def _read(self, context: Context, *, ruled: bool) -> tuple[sums.Tables, list[int], Beside]:
+    def _read(self, context: Context, *, ruled: bool) -> tuple[sums.Tables, list[int], tuple[tuple[str, Value], ...]]:
         """Return tables of constraints, if they count, and groups at a context, and what they read beside features."""
         if not (ruled or self.groups):
             return [], [], ()

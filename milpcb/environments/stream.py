@@ -1,7 +1,4 @@
-"""Streams of rounds, and the mechanism of most built-in environments: i.i.d. contexts, Bernoulli costs.
-
-Rounds are drawn a block at a time and only one block is kept, so memory does not grow with the horizon.
-"""
+"""Streams of rounds, drawn a block at a time, so that memory does not grow with the horizon."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
