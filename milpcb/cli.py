@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import click
 
-from milpcb.core.surroundings import leave
 from milpcb.core.text import escaped
 from milpcb.errors import MEMORY, InputError, MilpcbError, UnknownNameError, cause, clipped, out_of_memory
 from milpcb.plugins import registry
@@ -169,8 +168,3 @@ def _fail(message: str) -> None:
 def _silence() -> None:
     """Let go of what cannot be written; at exit Python would try again, and change the exit code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-if __name__ == "__main__":
-    leave()
-    main()

@@ -15,21 +15,6 @@ from milpcb.core.files import make_folder
 from milpcb.errors import InputError, RunError, UnknownNameError
 from milpcb.plugins import injection, registry
 
-# Where a config names what; kinds that a config does not name are used on the command line or by testing.battery.
-WRITTEN = {
-    "policies": "[policies] name",
-    "policy": "in JSON, class",
-    "solver": "[oracle] solver",
-    "oracle": "[oracle] kind",
-    "relaxation": "[[learners]] noise",
-    "learner": "[[learners]] name",
-    "environment": "[environment] name",
-    "constraint": "[[constraints]] name",
-    "backend": "[run] backend",
-    "figure": "milpcb plot --figure",
-    "command": "milpcb",
-    "battery": "testing.battery in Python",
-}
 PLURALS = {"policies": "policies", "policy": "rules", "battery": "batteries"}
 HAVE_OPTIONS = ("policies", "oracle", "learner", "environment", "constraint")
 
@@ -56,7 +41,9 @@ def list_names(name: str | None) -> None:
 
 
 def _kind(kind: str) -> Table:
-    table = Table("name", "what it is", title=f"{kind}: {WRITTEN[kind]}", title_justify="left", box=SIMPLE)
+    table = Table(
+        "name", "what it is", title=f"{kind}: {registry.KINDS[kind].written}", title_justify="left", box=SIMPLE
+    )
     for name in registry.entries(kind):
         table.add_row(name, first_sentence(registry.load(kind, name)))
     return table
@@ -71,7 +58,7 @@ def first_sentence(entry: Any) -> str:
 def _explain(kind: str, name: str) -> None:
     entry = registry.load(kind, name)
     out.print(f"{name}: {first_sentence(entry)}")
-    out.print(f"written: {WRITTEN[kind]} " + (name if kind in {"figure", "command"} else f'= "{name}"'))
+    out.print(f"written: {registry.KINDS[kind].written} " + (name if kind in {"figure", "command"} else f'= "{name}"'))
     if kind in HAVE_OPTIONS:
         options = injection.options(entry, registry.KINDS[kind].supplied)
         out.print(f"options: {', '.join(map(str, options.values())) or 'none'}")
@@ -89,11 +76,7 @@ NEXT = {
     "environment": "milpcb run my_world.toml",
     "solver": "pip install -e . && milpcb run my_solver.toml",
 }
-NEW_HELP = """Write working files to start from into FOLDER.
-
-That is the current one by default; no file is ever replaced.
-
-\b
+KINDS_OF_FILES = """\b
   study        a config with four learners
   class        a policy class, and a study of it
   learner      a learner, and a study of it
@@ -102,11 +85,14 @@ That is the current one by default; no file is ever replaced.
 """
 
 
-@click.command(help=NEW_HELP)
+@click.command(epilog=KINDS_OF_FILES)
 @click.argument("kind", type=click.Choice(list(NEXT)))
 @click.argument("folder", type=PATH, default=".")
 def new(kind: str, folder: Path) -> None:
-    """Write working files to start from."""
+    """Write working files to start from into FOLDER.
+
+    That is the current one by default; no file is ever replaced.
+    """
     files = {path.stem: path.read_bytes() for path in sorted((STARTERS / kind).glob("*.txt"))}
     if taken := [name for name in files if (folder / name).exists() or (folder / name).is_symlink()]:
         raise InputError(f"{folder / taken[0]} is there already; nothing was written: name another folder")
@@ -122,20 +108,19 @@ def new(kind: str, folder: Path) -> None:
     out.print(f"next: {inside}{NEXT[kind]}")
 
 
-SCHEMA_HELP = """Print the JSON schema of a config.
-
-Editors that know TOML (Even Better TOML in Visual Studio Code, the plug-in of JetBrains) then complete keys, show what
-they mean, and mark wrong ones. Keep it beside the config, and name it in the config's first line:
-
-\b
+NAMED = """\b
   milpcb schema > study.schema.json
   #:schema ./study.schema.json
 """
 
 
-@click.command(help=SCHEMA_HELP)
+@click.command(epilog=NAMED)
 def schema() -> None:
-    """Print the JSON schema of a config."""
+    """Print the JSON schema of a config.
+
+    Editors that know TOML (Even Better TOML in Visual Studio Code, the plug-in of JetBrains) then complete keys, show
+    what they mean, and mark wrong ones. Keep it beside the config, and name it in the config's first line, as below.
+    """
     from milpcb.experiments.study.schema import schema as of_config
 
     click.echo(json.dumps(of_config(), indent=2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,14 +51,7 @@ def run(
     if dry_run:
         _dry_run(settings, target)
         return
-    execute(with_workers(settings, workers), target, backend, progress)
-
-
-def with_workers(config: Config, workers: int | None) -> Config:
-    """Return the config with the number of workers that the command line gives."""
-    from dataclasses import replace
-
-    return replace(config, run=replace(config.run, workers=workers)) if workers else config
+    execute(settings, target, backend, workers, progress)
 
 
 def _dry_run(config: Config, path: Path) -> None:
@@ -79,13 +73,14 @@ def _dry_run(config: Config, path: Path) -> None:
     out.print(f"beside them the best policy in hindsight, {len(study.comparators)} times")
 
 
-def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
+def execute(config: Config, path: Path, backend: str | None, workers: int | None, mode: str) -> None:
     """Run a config into a directory, draw and report; raises MilpcbError with what is kept when it is interrupted."""
     from milpcb.experiments.results.store import RunDirectory
     from milpcb.experiments.run.runner import run as run_all
     from milpcb.experiments.study.cells import build_study
 
     directory = RunDirectory(path)
+    config = replace(config, run=replace(config.run, workers=workers or config.run.workers))
     try:
         with nullcontext(lambda *_: None) if mode == "quiet" else step(err, "the study") as tick:
             failed = run_all(config, directory, backend, tick, err.print)
@@ -163,7 +158,7 @@ def resume(directory: Path, backend: str | None, workers: int | None, progress: 
     if not (directory / CONFIG).exists():
         raise RunError(f"{directory} holds no run to go on with (no {CONFIG}); begin one with milpcb run CONFIG")
     RunDirectory(directory)
-    execute(with_workers(read_run(directory, trust=trust), workers), directory, backend, progress)
+    execute(read_run(directory, trust=trust), directory, backend, workers, progress)
 
 
 # ------------------------------------------------------------------- figures and pages

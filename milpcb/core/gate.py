@@ -11,7 +11,6 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,29 +26,15 @@ _registered_only: ContextVar[str] = ContextVar("registered_only", default="")
 # ------------------------------------------------------------------- names
 
 
-@dataclass(frozen=True)
-class Name:
-    """Target of a string: ``module:A.B``, whose code is not milpcb's, or a registered name, whose ``module`` is ""."""
-
-    text: str
-    module: str = ""
-    attribute: str = ""
-
-    @property
-    def parts(self) -> list[str]:
-        """The parts of the module's dotted name."""
-        return self.module.split(".")
-
-
-def parse_name(text: object) -> Name | None:
-    """Return what a string names; None for what is no string, or has a colon and is no ``module:Class``."""
+def parse_name(text: object) -> tuple[str, str] | None:
+    """Return module and attribute of ``module:A.B``, "" for both of a registered name; None for anything else."""
     if not isinstance(text, str):
         return None
     module, colon, attribute = text.partition(":")
     if not colon:
-        return Name(text)
+        return "", ""
     named = all(part.isidentifier() for part in [*module.split("."), *attribute.split(".")])
-    return Name(text, module, attribute) if named else None
+    return (module, attribute) if named else None
 
 
 def named_classes(value: Any) -> Iterator[str]:
@@ -62,8 +47,8 @@ def named_classes(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from named_classes(item)
-    elif (name := parse_name(value)) and name.module:
-        yield name.text
+    elif (name := parse_name(value)) and any(name):
+        yield str(value)
 
 
 def nests_deeply(data: Any) -> bool:
@@ -86,12 +71,11 @@ def registered_only(what: str) -> Iterator[None]:
         _registered_only.reset(token)
 
 
-def check_registered(kind: str, name: Name) -> None:
-    """Raise InputError where a name would load code that is not registered, within ``registered_only``."""
-    what = _registered_only.get()
-    if what and name.module:
+def check_registered(kind: str, name: str) -> None:
+    """Raise InputError where ``module:Class`` would load code that is not registered, within ``registered_only``."""
+    if what := _registered_only.get():
         raise InputError(
-            f"{what} names {kind} '{clipped(name.text)}', which is not registered, and its code is not run: "
+            f"{what} names {kind} '{clipped(name)}', which is not registered, and its code is not run: "
             "only names that milpcb list shows are taken from a file"
         )
 

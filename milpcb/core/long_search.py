@@ -61,9 +61,9 @@ def waiting(what: str | Callable[[], str]) -> Iterator[None]:
 
 
 @contextmanager
-def repeated(write: Callable[[], object], over: Event | None = None) -> Iterator[None]:
-    """Call a function after some seconds, and then ever less often, from a thread, until the body is ``over``."""
-    over = over or Event()
+def repeated(write: Callable[[], object]) -> Iterator[None]:
+    """Call a function after some seconds, and then ever less often, from a thread, until the body is over."""
+    over = Event()
 
     def work() -> None:
         pause, later = FIRST, EVERY

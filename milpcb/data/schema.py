@@ -87,16 +87,16 @@ class Schema:
         return "\n".join(["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows] + self.lines())
 
 
-def inferred(name: str, given: GivenColumn, role: str = "feature") -> Field:
+def inferred(name: str, given: GivenColumn) -> Field:
     """Return what a column is; raises InputError where it holds values of several kinds, or no values at all."""
     if isinstance(given.entries, np.ndarray):
         known = ends(given.entries[np.isfinite(given.entries)])
-        return Field(name, "number", known, bool(np.isnan(given.entries).any()), role)
+        return Field(name, "number", known, bool(np.isnan(given.entries).any()))
     entries = [_plain(name, row, value) for row, value in enumerate(given.entries)]
     values, missing = {value for value in entries if value is not None}, None in entries
     kinds = kinds_of(entries)
     if kinds <= {"boolean"} or (kinds == {"boolean", "number"} and values <= {0, 1}):
-        return Field(name, "boolean" if kinds else "number", (False, True) if kinds else (), missing, role)
+        return Field(name, "boolean" if kinds else "number", (False, True) if kinds else (), missing)
     if len(kinds) > 1:
         first, other = (next(v for v in entries if kinds_of([v]) == {kind}) for kind in sorted(kinds)[:2])
         both = f"{shown(first)} and {shown(other)}: convert all to numbers, or all to text"
@@ -105,11 +105,11 @@ def inferred(name: str, given: GivenColumn, role: str = "feature") -> Field:
     integers = [value for value in values if isinstance(value, int) and abs(value) <= LARGEST]
     distinct = len(set(map(float, integers))) == len(integers)
     if given.categories is None and kinds == {"number"} and distinct:
-        return inferred(name, GivenColumn(number_array(f"column '{clipped(name)}'", entries)), role)
+        return inferred(name, GivenColumn(number_array(f"column '{clipped(name)}'", entries)))
     if given.categories is None:
-        return Field(name, "category", tuple(sorted(values)), missing, role)
+        return Field(name, "category", tuple(sorted(values)), missing)
     there = tuple(value for value in map(plain, given.categories) if value in values)
-    return Field(name, "ordered category" if given.ordered else "category", there, missing, role)
+    return Field(name, "ordered category" if given.ordered else "category", there, missing)
 
 
 def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> dict[str, Values]:

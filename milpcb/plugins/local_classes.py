@@ -7,7 +7,7 @@ from importlib.machinery import FileFinder, ModuleSpec, SourceFileLoader
 from pathlib import Path
 from typing import Any
 
-from milpcb.core.gate import Name, check_registered
+from milpcb.core.gate import check_registered
 from milpcb.errors import InputError, clipped
 
 
@@ -26,20 +26,18 @@ def folders() -> list[Path]:
     return [] if _finder.folder is None else [_finder.folder]
 
 
-def check(kind: str, called: str, name: Name) -> None:
+def check(kind: str, called: str, name: str) -> None:
     """Raise InputError unless ``module:Class`` may be imported."""
     check_registered(kind, name)
+    module, shown = name.partition(":")[0], f"{kind} '{clipped(name)}'"
+    parts = module.split(".")
     if not _finder.trusted:
-        files = [file for folder in folders() if (file := file_of(folder, name.parts))]
-        raise InputError(
-            f"{kind} '{clipped(name.text)}' is not registered, and would run {files[0] if files else name.module}; "
-            "read that code, then give --trust"
-        )
-    if name.parts[0] in sys.stdlib_module_names or name.parts[-1] == "__main__":
-        raise InputError(
-            f"{kind} '{clipped(name.text)}' is no {called}: module {name.module} is Python's own; "
-            "give your file another name"
-        )
+        files = [file for folder in folders() if (file := file_of(folder, parts))]
+        run = files[0] if files else module
+        raise InputError(f"{shown} is not registered, and would run {run}; read that code, then give --trust")
+    if parts[0] in sys.stdlib_module_names or parts[-1] == "__main__":
+        fix = "give your file another name"
+        raise InputError(f"{shown} is no {called}: module {module} is Python's own; {fix}")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from milpcb.plugins import local_classes
 
 @dataclass(frozen=True)
 class Kind:
-    """Kind of entries: its name in messages, and the interface that each must fit, as ``module:Name``.
+    """Kind of entries: its name in messages, the interface that each must fit, ``module:Name``, and who names one.
 
     A "class" inherits from it or, where it is a Protocol, has all its names; a "function" returns it; a "value" is an
     instance of it. ``supplied`` are the arguments that the runtime gives to those that name them.
@@ -24,34 +24,34 @@ class Kind:
 
     called: str
     interface: str
+    written: str
     form: Literal["class", "function", "value"] = "class"
     supplied: tuple[str, ...] = ()
 
 
+_LEARNERS = ("oracle", "pool", "contexts", "horizon", "seed", "n_actions", "best")
+_CONSTRAINTS = ("contexts", "n_contexts", "n_actions", "feature_names")
+_DRAWING = "milpcb.experiments.results.figures.drawing:Drawing"
+
 KINDS: dict[str, Kind] = {
-    "policies": Kind("policy class", "milpcb.protocols:PolicyClass"),
-    "policy": Kind("policy", "milpcb.protocols:Policy"),
-    "solver": Kind("solver", "milpcb.protocols:Solver", supplied=("argument",)),
-    "oracle": Kind("oracle", "milpcb.oracles.base:Oracle", supplied=("opened", "contexts", "constraints")),
-    "relaxation": Kind("relaxation", "milpcb.relaxations.base:Relaxation"),
-    "learner": Kind(
-        "learner",
-        "milpcb.learners:Learner",
-        supplied=("oracle", "pool", "contexts", "horizon", "seed", "n_actions", "best"),
+    "policies": Kind("policy class", "milpcb.protocols:PolicyClass", "[policies] name"),
+    "policy": Kind("policy", "milpcb.protocols:Policy", "in JSON, class"),
+    "solver": Kind("solver", "milpcb.protocols:Solver", "[oracle] solver", supplied=("argument",)),
+    "oracle": Kind(
+        "oracle", "milpcb.oracles.base:Oracle", "[oracle] kind", supplied=("opened", "contexts", "constraints")
     ),
-    "environment": Kind("environment", "milpcb.protocols:Environment"),
+    "relaxation": Kind("relaxation", "milpcb.relaxations.base:Relaxation", "[[learners]] noise"),
+    "learner": Kind("learner", "milpcb.learners:Learner", "[[learners]] name", supplied=_LEARNERS),
+    "environment": Kind("environment", "milpcb.protocols:Environment", "[environment] name"),
     "constraint": Kind(
-        "constraint",
-        "milpcb.constraints:Constraint",
-        form="function",
-        supplied=("contexts", "n_contexts", "n_actions", "feature_names"),
+        "constraint", "milpcb.constraints:Constraint", "[[constraints]] name", "function", supplied=_CONSTRAINTS
     ),
-    "backend": Kind("backend", "milpcb.experiments.run.backends:Backend", supplied=("workers", "scheduler")),
-    "figure": Kind(
-        "figure", "milpcb.experiments.results.figures.drawing:Drawing", form="function", supplied=("results",)
+    "backend": Kind(
+        "backend", "milpcb.experiments.run.backends:Backend", "[run] backend", supplied=("workers", "scheduler")
     ),
-    "command": Kind("command", "click:Command", form="value"),
-    "battery": Kind("battery", "milpcb.testing:Check", form="function", supplied=("entry",)),
+    "figure": Kind("figure", _DRAWING, "milpcb plot --figure", "function", supplied=("results",)),
+    "command": Kind("command", "click:Command", "milpcb", "value"),
+    "battery": Kind("battery", "milpcb.testing:Check", "testing.battery in Python", "function", supplied=("entry",)),
 }
 
 BUILTIN: dict[str, dict[str, str]] = {
@@ -207,10 +207,10 @@ def target(kind: str, name: str) -> str:
     table = _known(kind)
     if read is None and isinstance(name, str):
         raise InputError(f"{kind} '{clipped(name)}' is no name; write module:Class for a class of your own")
-    if read is None or not (read.module or name in table):
+    if read is None or not (any(read) or name in table):
         raise UnknownNameError(KINDS[kind].called, name, table)
-    if read.module:
-        local_classes.check(kind, KINDS[kind].called, read)
+    if any(read):
+        local_classes.check(kind, KINDS[kind].called, name)
         return name
     return table[name]
 

@@ -143,7 +143,7 @@ def quick_config(config: Path, out: Path) -> Path:
 
 def _milpcb(*arguments: str) -> None:
     """Run a command; ends Python with its exit code if it fails."""
-    code = subprocess.run([sys.executable, "-m", "milpcb.cli", *arguments], check=False).returncode
+    code = subprocess.run([sys.executable, "-m", "milpcb", *arguments], check=False).returncode
     if code:
         raise SystemExit(code)
 

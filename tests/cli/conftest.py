@@ -83,7 +83,7 @@ def start(forks: Any) -> Callable[..., Any]:
 
     def started(folder: Path, *arguments: str, how: Callable[..., Any] = subprocess.Popen, **options: Any) -> Any:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
-        return how([sys.executable, "-m", "milpcb.cli", *arguments], cwd=folder, env=forks.environment(), **pipes)
+        return how([sys.executable, "-m", "milpcb", *arguments], cwd=folder, env=forks.environment(), **pipes)
 
     return started
 

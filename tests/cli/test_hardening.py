@@ -19,7 +19,7 @@ COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
 RUN = ("run", "tiny.toml", "--progress", "quiet", "--backend", "serial")
 
 
-@pytest.mark.parametrize("safe", ["", "1"], ids=["python -m milpcb.cli", "milpcb"])
+@pytest.mark.parametrize("safe", ["", "1"], ids=["python -m milpcb", "milpcb"])
 def test_files_of_the_current_folder_are_not_imported(safe, tmp_path, process, write, config, monkeypatch):
     """They are none of milpcb's business; Python itself lets ``-m`` see the folder until milpcb takes it off."""
     monkeypatch.setenv("PYTHONSAFEPATH", safe)  # as for installed commands, whose path does not begin with the folder

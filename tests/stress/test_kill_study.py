@@ -117,7 +117,7 @@ def kill_at(kind: str, writes: int, folder: Path, study: str, backend: str) -> N
     """Start the study in a folder, and kill it as soon as files of a kind have been written so often."""
     (folder / "study.toml").write_text(study)
     seen: set[tuple[str, int]] = set()
-    command = [sys.executable, "-m", "milpcb.cli", "run", "study.toml", "--out", "out", "--backend", backend]
+    command = [sys.executable, "-m", "milpcb", "run", "study.toml", "--out", "out", "--backend", backend]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         while process.poll() is None and len(seen) < writes:
             for place in ("out", "out/cells"):
