@@ -138,28 +138,16 @@ def check_order(what: str, own: Sequence[str], names: Sequence[str]) -> None:
         raise InputError(f"{what} has the actions {shown(list(own))}, and not in the order of {shown(list(names))}")
 
 
-def columns_of(
-    what: str, columns: Sequence[str], named: Sequence[Any], actions: Sequence[str], *, listed: bool
-) -> tuple[str, ...]:
-    """Return K names of columns in the order of ``actions``, of the actions ``named`` beside them if there are any.
-
-    Else columns are called as the actions, or in the order of ``actions`` if that was ``listed`` too, or are those of
-    0..K-1; InputError where none of it is so.
-    """
-    own = [*map(action_name, named)] or (list(columns) if set(columns) == set(actions) else [])
-    numbers = [str(number) for number in range(len(actions))]
-    if not own and not listed and set(actions) == set(numbers):
-        own = numbers
+def columns_of(what: str, columns: Sequence[str], named: Sequence[Any], actions: Sequence[str]) -> tuple[str, ...]:
+    """Return K names of columns, of the actions ``named`` beside them, in the order of ``actions``; InputError."""
     if len(columns) != len(actions):
         raise InputError(f"{what} has {len(columns)} columns for the {len(actions)} actions {shown(list(actions))}")
-    if own:
-        return tuple(columns[number] for number in matched(what, own, actions))
-    if not listed:
+    if not named:
         raise InputError(
             f"{what} has the columns {shown(list(columns))}, of actions that are not named: name the action of each, "
-            f"such as {actions[0]!r} of {columns[0]!r}, or list the actions in the same order"
+            f"such as {actions[0]!r} of {columns[0]!r}"
         )
-    return tuple(columns)
+    return tuple(columns[number] for number in matched(what, [*map(action_name, named)], actions))
 
 
 def by_action(what: str, table: Any, names: Sequence[str]) -> Any:

@@ -80,7 +80,7 @@ class FromBatches(PolicyEstimator):
         batches : data frames of pandas or polars, as a list, or as a function that returns them anew at each call
         action, reward, cost : names of the columns of what was done, and what came of it (one of the two)
         propensity : "randomised", or the name of the column with the probability of what was done, or a mapping from
-            the K actions to columns; K names are enough in the order of ``actions``, or where they are the actions
+            the K actions to columns
         features : names of the columns that the policy may read; None: all others
         actions : the K names in order; None: those of the log, sorted
 

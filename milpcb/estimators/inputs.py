@@ -160,8 +160,8 @@ class Columns:
     action: str
     outcome: str
     maximise: bool  # whether a larger outcome is better
-    # name of the column with the probability of what was done, or names of K columns, one for each action: of those
-    # ``propensity_of``, in the order of ``actions``, or called as the actions; () where it is not known
+    # name of the column with the probability of what was done, or names of K columns, one for each of the actions
+    # ``propensity_of``; () where it is not known
     propensity: tuple[str, ...] = ()
     propensity_of: tuple[str, ...] = ()
     randomised: bool = False  # whether each action had the same probability in every row, as in a randomised trial
@@ -184,6 +184,5 @@ class Columns:
         """Return the names with K columns of probabilities in the order of ``actions``, see data.actions.columns_of."""
         if len(self.propensity) < 2 and not self.propensity_of:
             return self
-        listed = bool(self.actions)
-        columns = columns_of("propensity", self.propensity, self.propensity_of, actions, listed=listed)
+        columns = columns_of("propensity", self.propensity, self.propensity_of, actions)
         return replace(self, propensity=columns, propensity_of=())

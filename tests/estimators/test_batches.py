@@ -34,7 +34,7 @@ LEARNERS = [
     LoggedRuleList(method="ips", thresholds=3),
     LoggedScoringRule(method="snips", thresholds=2, max_tests=2),
 ]
-LEAST, CHANCES = 0.05, ["p0", "p1", "p2"]
+LEAST, CHANCES = 0.05, {"0": "p0", "1": "p1", "2": "p2"}
 
 
 def log(n: int = 900, seed: int = 0) -> pl.DataFrame:
@@ -60,7 +60,7 @@ def log(n: int = 900, seed: int = 0) -> pl.DataFrame:
             "y": outcome,
             "p": p,
             "rare": np.where(x0 > 25, 0.001, p),
-            **{name: every[:, k] for k, name in enumerate(CHANCES)},
+            **{name: every[:, k] for k, name in enumerate(CHANCES.values())},
         }
     )
 
@@ -83,7 +83,8 @@ def added(learner: Any, frame: pl.DataFrame, propensity: Any = "p", outcome: str
 
 def held(learner: Any, frame: pl.DataFrame, propensity: Any = "p", outcome: str = "reward") -> Any:
     """Return a copy of a learner that is fitted to rows in memory."""
-    known = propensity if propensity == "randomised" else frame.select(propensity).to_numpy().squeeze()
+    columns = list(propensity.values()) if propensity == CHANCES else propensity
+    known = propensity if propensity == "randomised" else frame.select(columns).to_numpy().squeeze()
     return clone(learner).fit(features(frame), frame["action"], **{outcome: frame["y"]}, propensity=known)
 
 
