@@ -126,10 +126,9 @@ def _read(path: Path) -> tuple[Any, Origin | None, Any]:
     check_file(path)
     try:
         text = gate.read_bytes(path, follow=True).decode()
+        policy = policy_from_json(text)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
-    try:
-        policy = policy_from_json(text)
     except UnknownNameError:
         raise
     except InputError as error:

@@ -220,31 +220,27 @@ def _check(path: Path, name: str, column: Floats, good: Any, wanted: str) -> Non
 
 
 def _actions(path: Path, labels: list[str], given: int | None) -> tuple[list[int], int, tuple[str, ...]]:
-    """Return the actions played (n,), K, and the K names of actions, () where the log has their numbers itself.
-
-    Raises InputError on an entry that is none, and where it is open which actions there are.
-    """
-    known = {label: as_number(label) for label in labels}
-    named = all(number is None for number in known.values())
-    for label, number in known.items():
-        if not label or not (named or (number is not None and number % 1 == 0 and 0 <= number < MOST)):
-            place = f"{path}, round {labels.index(label) + 1}"
+    """Return the actions played (n,), K, and the K names of actions, () where the log has their numbers; InputError."""
+    numbers = [as_number(label) for label in labels]
+    names = () if any(number is not None for number in numbers) else tuple(sorted({*labels}))
+    for row, (label, number) in enumerate(zip(labels, numbers, strict=True)):
+        if not label or not (names or (number is not None and number % 1 == 0 and 0 <= number < MOST)):
+            place = f"{path}, round {row + 1}"
             raise InputError(f"{place}: action is {label or 'missing'}; it must be 0, 1, 2, ..., or a name")
-    if named:
-        names = tuple(sorted(known))
+    if names:
         if len(names) < 2 or given not in (None, len(names)):
             raise InputError(
                 f"{path} names {len(names)} action{'s' * (len(names) > 1)}, {', '.join(map(clipped, names))}; number "
                 "them 0, 1, ... where there are more that it never plays"
             )
         return [names.index(label) for label in labels], len(names), names
-    played = [int(known[label] or 0) for label in labels]
-    whole, least = sorted({*played}), max(2, max(played) + 1)
-    if given is None and whole != list(range(len(whole))):
+    played = [int(number or 0) for number in numbers]
+    there, least = sorted({*played}), max(2, max(played) + 1)
+    if given is None and there != list(range(len(there))):
         raise InputError(
-            f"the log plays the actions {', '.join(map(str, whole))}: give --actions {least} if they are numbered "
+            f"the log plays the actions {', '.join(map(str, there))}: give --actions {least} if they are numbered "
             "from 0 and it never plays the others, else number those that there are 0, 1, ..."
         )
     if given is not None and given < least:
-        raise InputError(f"--actions is {given}; the log plays action {whole[-1]}, so it must be at least {least}")
+        raise InputError(f"--actions is {given}; the log plays action {there[-1]}, so it must be at least {least}")
     return played, given or least, ()

@@ -157,10 +157,7 @@ def whole(name: str, value: Any, least: int, most: int = MOST) -> int:
 
 def index(name: str, value: Any, count: int | None) -> int:
     """Return ``value`` as an int; raises InputError unless it is an integer in 0..count-1 (None: 0 or more)."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value < (count or MOST):
-        wanted = "0 or more" if count is None else f"in 0..{count - 1}"
-        raise InputError(f"{name} must be an integer {wanted}, got {shown(value)}")
-    return int(value)
+    return whole(name, value, 0, MOST if count is None else count - 1)
 
 
 def real(name: str, value: Any, wanted: str, holds: Callable[[float], bool]) -> float:

@@ -194,11 +194,6 @@ def names(kind: str) -> list[str]:
     return sorted(_known(kind))
 
 
-def is_installed(kind: str, name: str) -> bool:
-    """Return whether a name is registered, by milpcb or an installed package; nothing is imported."""
-    return name in _known(kind)
-
-
 def target(kind: str, name: str) -> str:
     """Return ``module:Class`` of a name, which may be that itself; raises UnknownNameError with the nearest name."""
     read = gate.parse_name(name)

@@ -46,7 +46,7 @@ def _installed_classes(value: Any) -> Iterator[str]:
         family = value.partition(":")[0]  # of a solver, before its argument
         for kind in _NAMED:
             for name in {family, family.strip().lower()} - {*registry.BUILTIN[kind]}:
-                if registry.is_installed(kind, name):
+                if name in registry.entries(kind):
                     yield registry.target(kind, name)
 
 
