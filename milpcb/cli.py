@@ -4,20 +4,19 @@ import os
 import signal
 import sys
 from collections import Counter
-from typing import Any, cast
+from contextlib import suppress
+from typing import cast
 
 import click
+from click.shell_completion import shell_complete
 
 from milpcb.core.text import escaped
 from milpcb.errors import MEMORY, InputError, MilpcbError, UnknownNameError, cause, clipped, out_of_memory
 from milpcb.plugins import registry
 
 LONGEST = 2000  # characters of a message
+COMPLETE = "_MILPCB_COMPLETE"  # environment variable: what a shell asks, to complete a line
 TRACE = "MILPCB_TRACEBACK"  # environment variable: show where an unexpected error comes from
-
-
-class _UnreadError(Exception):
-    """A BrokenPipeError, at which click would exit."""
 
 
 class _Commands(click.Group):
@@ -39,22 +38,6 @@ class _Commands(click.Group):
         if command is not None:
             _check_once(command, rest, click.Context(command, ctx, name, **command.context_settings))
         return name, command, rest
-
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        """Read the command line, and show versions and help where these are asked for."""
-        try:
-            return super().make_context(*arguments, **options)
-        except BrokenPipeError as error:
-            raise _UnreadError from error
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; click itself would write an empty line before it reports an interrupt."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise MilpcbError("interrupted") from error
-        except BrokenPipeError as error:
-            raise _UnreadError from error
 
 
 def _check_once(command: click.Command, arguments: list[str], ctx: click.Context) -> None:
@@ -115,20 +98,26 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line; a mistake is one line on stderr and exit code 2."""
+    """Run the command line; a mistake is one line on stderr and exit code 2.
+
+    Click's own main would end at a pipe that nobody reads, and write an empty line at an interrupt.
+    """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     _open_what_is_closed()
+    if asked := os.environ.get(COMPLETE):
+        sys.exit(shell_complete(cli, {}, "milpcb", COMPLETE, asked))
     try:
-        cli.main(standalone_mode=False, prog_name="milpcb")
+        with suppress(click.exceptions.Exit), cli.make_context("milpcb", sys.argv[1:]) as ctx:
+            cli.invoke(ctx)
         sys.stdout.flush()
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "milpcb"
         _fail(f"{error.format_message()} (see {command} --help)")
     except MilpcbError as error:
         _fail(str(error))
-    except click.Abort:
+    except (KeyboardInterrupt, click.Abort):
         _fail("interrupted")
-    except (BrokenPipeError, _UnreadError):  # nobody reads on: what was to be done is done
+    except BrokenPipeError:  # nobody reads on: what was to be done is done
         _silence()
     except OSError as error:
         _fail(_of_the_system(error))
