@@ -1,5 +1,6 @@
 """Contextual bandits with worst-case guarantees over interpretable policies; a MILP solver is the oracle."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from milpcb.bandit import Bandit, Decision
@@ -35,6 +36,13 @@ __all__ = [
     "share_at_most",
 ]
 
+# Names that a service need not load, and the modules that have them or are called so.
+_LATER = {
+    "load": "milpcb.experiments.results.curves",
+    "play": "milpcb.experiments.run.play",
+    "policies": "milpcb.policies",
+}
+
 
 def __getattr__(name: str) -> Any:
     """Find what a service need not load when it is asked for: ``load``, ``play``, ``policies``."""
@@ -42,20 +50,11 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("milpcb")
-    if name == "policies":
-        import milpcb.policies as found
-
-        return found
-    if name == "load":
-        with needs("studies", "milpcb.load"):
-            from milpcb.experiments.results.curves import load
-
-        return load
-    if name == "play":
-        from milpcb.experiments.run.play import play
-
-        return play
-    raise AttributeError(f"module 'milpcb' has no attribute '{name}'")
+    if name not in _LATER:
+        raise AttributeError(f"module 'milpcb' has no attribute '{name}'")
+    with needs("studies", f"milpcb.{name}"):
+        module = import_module(_LATER[name])
+    return getattr(module, name, module)
 
 
 def __dir__() -> list[str]:

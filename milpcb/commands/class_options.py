@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from milpcb.errors import InputError, UnknownNameError, did_you_mean
+from milpcb.experiments.study.config import check_options
 from milpcb.plugins import injection, local_classes, registry
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ HERE = (
 
 def class_of(name: str, given: dict[str, Any], arguments: list[str], command: click.Command) -> Any:
     """Make a policy class, perhaps of the current folder, from --key value pairs and the arguments ``given``."""
-    from milpcb.experiments.study.config import check_options
-
     local_classes.look_in(Path.cwd())
     cls = registry.load("policies", name)
     table = options_of(name, injection.options(cls, given), arguments, own_options(command))

@@ -14,6 +14,7 @@ import numpy as np
 from milpcb import rng
 from milpcb.commands.console import PATH, check_ending, err, out, step
 from milpcb.core.decimals import spaced
+from milpcb.core.files import write_file
 from milpcb.errors import InputError, RunError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | Non
     A line a round: the columns of the context, then action (0, 1, ...), cost and probability, as milpcb certify,
     evaluate and learn read them. Options pick the play where the run has several.
     """
-    from milpcb.core.files import write_file
-
     kind, buffer = check_ending(target, ("csv", "parquet")), BytesIO()
     frame, _ = rounds_of_run(directory, wanted, trust=trust)
     (frame.write_csv if kind == "csv" else frame.write_parquet)(buffer)

@@ -18,6 +18,7 @@ from rich.table import Table
 from milpcb.commands.console import out
 from milpcb.errors import InputError
 from milpcb.plugins import registry
+from milpcb.solvers import describe_all
 from milpcb.types import Floats
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 @click.command()
 def solvers() -> None:
     """Show which solvers can run here, and why the others cannot."""
-    from milpcb.solvers import describe_all
-
     table = Table("solver", "version", "can do", "runs here")
     for info in describe_all():
         install = f"; pip install '.[{info.extra}]' in the clone" if info.extra else ""
@@ -41,8 +40,6 @@ PACKAGES = ("numpy", "scipy", "numba")
 
 def versions() -> str:
     """Return the versions of milpcb, Python, the packages that compute, and the solvers that can run here."""
-    from milpcb.solvers import describe_all
-
     solvers = [f"{info.name} {info.version}".strip() for info in describe_all() if not info.missing]
     packages = [f"{package} {version(package)}" for package in PACKAGES]
     lines = f"milpcb, version {version('milpcb')}", f"Python {platform.python_version()}, {', '.join(packages)}"

@@ -13,12 +13,14 @@ from milpcb.commands.class_options import OPEN, class_of, of_class
 from milpcb.commands.console import PATH, check_ending, err, out, step
 from milpcb.core.checks import real, whole
 from milpcb.core.decimals import fixed, percent, spaced
+from milpcb.core.files import write_file
 from milpcb.errors import InputError
+from milpcb.experiments.study.config import read_config
+from milpcb.experiments.study.sections import Config
 from milpcb.plugins import registry
 
 if TYPE_CHECKING:
     from milpcb.experiments.study.bounds import Bound
-    from milpcb.experiments.study.sections import Config
     from milpcb.offline.planning import Plan
 
 ENDINGS = ("png", "svg")
@@ -48,7 +50,6 @@ def plan(ctx: click.Context, /, **given: Any) -> None:
     SHARE of the people, and decides which of two actions is right. Further options are those of the policy class, e.g.
     --depth 2.
     """
-    from milpcb.core.files import write_file
     from milpcb.experiments.results.figures.drawing import render
     from milpcb.experiments.results.figures.plots import power_figure
     from milpcb.offline.planning import Design
@@ -109,9 +110,7 @@ def bound(config: Path, noises: tuple[str, ...], draws: int, target: Path | None
 
     The closed form at its best L, and Rel(empty), which it bounds, estimated over a grid of L.
     """
-    from milpcb.core.files import write_file
     from milpcb.experiments.study.bounds import bounds_frame
-    from milpcb.experiments.study.config import read_config
 
     if target is not None:
         check_ending(target, ["csv"])

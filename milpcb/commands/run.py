@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.box import SIMPLE_HEAD
 from rich.measure import Measurement
+from rich.table import Table
 
 from milpcb.commands.console import PATH, console, err, out, print_remarks, step
 from milpcb.core.decimals import spaced
 from milpcb.core.files import contents, write_file
 from milpcb.errors import InputError, MilpcbError, RunError
+from milpcb.experiments.results.store import CONFIG, RunDirectory, read_index
+from milpcb.experiments.study.cells import build_study
+from milpcb.experiments.study.config import read_config
+from milpcb.experiments.study.sections import Config
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.results import Results
     from milpcb.experiments.run.runner import Failed
-    from milpcb.experiments.study.sections import Config
 
 
 MODES = ("live", "quiet")
@@ -44,8 +48,6 @@ def run(
 
     Running again into the same directory plays only what is not finished there, or has other settings now.
     """
-    from milpcb.experiments.study.config import read_config
-
     settings = read_config(config)
     target = directory or Path(settings.run.out or f"runs/{settings.experiment.name}")
     if dry_run:
@@ -55,11 +57,6 @@ def run(
 
 
 def _dry_run(config: Config, path: Path) -> None:
-    from rich.table import Table
-
-    from milpcb.experiments.results.store import RunDirectory
-    from milpcb.experiments.study.cells import build_study
-
     study = build_study(config)
     finished, lines = RunDirectory(path).held(study.cells)
     table = Table("learner", "cells", "finished", "rounds", box=SIMPLE_HEAD)
@@ -75,9 +72,7 @@ def _dry_run(config: Config, path: Path) -> None:
 
 def execute(config: Config, path: Path, backend: str | None, workers: int | None, mode: str) -> None:
     """Run a config into a directory, draw and report; raises MilpcbError with what is kept when it is interrupted."""
-    from milpcb.experiments.results.store import RunDirectory
     from milpcb.experiments.run.runner import run as run_all
-    from milpcb.experiments.study.cells import build_study
 
     directory = RunDirectory(path)
     config = replace(config, run=replace(config.run, workers=workers or config.run.workers))
@@ -100,7 +95,6 @@ def _report(path: Path, failed: Failed, *, quiet: bool) -> None:
     from milpcb.experiments.results.figures.drawing import render
     from milpcb.experiments.results.figures.results import read_results
     from milpcb.experiments.results.report import summary_table
-    from milpcb.experiments.results.store import read_index
 
     with nullcontext() if quiet else step(err, "the pictures"):
         try:
@@ -152,7 +146,6 @@ def resume(directory: Path, backend: str | None, workers: int | None, progress: 
 
     Classes ("module:Class"), files of data and schedulers that the config names are taken only with --trust.
     """
-    from milpcb.experiments.results.store import CONFIG, RunDirectory
     from milpcb.experiments.run.runner import read_run
 
     if not (directory / CONFIG).exists():

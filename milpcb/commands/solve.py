@@ -16,7 +16,9 @@ from milpcb.commands.class_options import OPEN, class_of, of_class
 from milpcb.commands.console import PATH, check_ending, err, out
 from milpcb.core.checks import check_confidence, whole
 from milpcb.core.decimals import spaced
+from milpcb.core.files import write_file
 from milpcb.data.columns import as_number
+from milpcb.data.tables import read_labelled, read_table, remarks
 from milpcb.errors import InputError, clipped
 from milpcb.ledger import Ledger
 from milpcb.plugins import injection, registry
@@ -51,11 +53,7 @@ def solve(
 
     Further options are those of the policy class, e.g. --depth 2 --thresholds 3.
     """
-    from milpcb.data.tables import read_table, remarks
-
     kind, solver = asked["kind"], asked["solver"]
-    if solver is not None:
-        registry.target("solver", solver.partition(":")[0])
     for target in targets:
         check_ending(target, ENDINGS)
     features, rows = read_table(contexts)
@@ -106,7 +104,6 @@ def _print_near(found: NearBest, rows: Floats, costs: Floats) -> None:
 
 def save_answer(answer: Answer, path: Path) -> Path:
     """Write an oracle's answer as .json, or its policy as a .png or .svg drawing, by the ending of the path."""
-    from milpcb.core.files import write_file
     from milpcb.experiments.results.figures.drawing import draw_policy
 
     kind = check_ending(path, ENDINGS)
@@ -153,8 +150,6 @@ def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int
     cost (0 or more) and probability (with which the action was drawn). Further options are those of the policy class,
     e.g. --depth 2.
     """
-    from milpcb.data.tables import remarks
-
     check_confidence(confidence)
     most = None if changes is None else whole("--changes", changes, 0) + 1
     features, contexts, labels, costs, probabilities = read_rounds(log)
@@ -197,8 +192,6 @@ def read_rounds(path: Path) -> tuple[tuple[str, ...], Floats, list[str], list[fl
 
     Raises InputError with the line of the first entry that cannot be.
     """
-    from milpcb.data.tables import read_labelled
-
     names, numbers, labels = read_labelled(path, -len(LAST))
     if numbers.shape[1] < len(LAST):
         n = numbers.shape[1] + bool(labels)

@@ -15,6 +15,7 @@ and escapes for characters that do not print. So ``1`` is a number and ``"1"`` a
 and ``"missing"`` a string.
 """
 
+import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -23,19 +24,13 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.text import QUOTED, folded, unquoted
-from milpcb.data.columns import Membership, Value, Values, as_number, in_words, name_in_words
+from milpcb.data.columns import HOLDS, Membership, Value, Values, as_number, in_words, name_in_words
 from milpcb.errors import InputError, did_you_mean, shown
 from milpcb.types import Bools
 
-_COMPARE: Mapping[str, Callable[[Any, float], Any]] = {
-    "<=": np.less_equal,
-    "<": np.less,
-    ">=": np.greater_equal,
-    ">": np.greater,
-    "=": np.equal,
-    "!=": np.not_equal,
-    "is not": np.not_equal,
-}
+_COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
+    **HOLDS, "<": operator.lt, "=": operator.eq, "!=": operator.ne, "is not": operator.ne
+}  # fmt: skip
 _NAME = rf'(?P<name>{QUOTED}|(?:(?! +(?:is|not|and) )[^"<>=!{{}}])+?)'
 _BARE = r'(?:(?! and(?: |$))[^"])+?'
 _ITEM = rf' *(?:{QUOTED}|[^\s",{{}}][^",{{}}]*) *'

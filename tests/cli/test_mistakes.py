@@ -114,7 +114,7 @@ def test_a_class_too_large_to_list_is_refused(tmp_path, monkeypatch, milpcb_, as
 
 def test_an_interrupt_outside_a_run_is_one_line(tmp_path, monkeypatch, milpcb_):
     """Control-C during any command ends in one line."""
-    monkeypatch.setattr("milpcb.solvers.describe_all", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr("milpcb.commands.machine.describe_all", Mock(side_effect=KeyboardInterrupt))
     done = milpcb_(tmp_path, "solvers")
     assert (done.returncode, done.stderr) == (2, "milpcb: interrupted\n")
 
