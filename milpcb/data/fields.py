@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -17,13 +18,22 @@ from milpcb.core.decimals import written
 from milpcb.core.text import escaped, folded
 from milpcb.data.columns import Value, Values, as_number, in_words, name_in_words
 from milpcb.data.frames import GivenColumn
-from milpcb.data.spellings import NULLS
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.types import Floats
 
 ROLES = ("feature", "action", "outcome", "propensity", "group", "weight", "identifier", "time", "row number",
     "constraint")  # fmt: skip
 KINDS = ("number", "category", "ordered category", "boolean")
+# How programs, and people, write that a value is missing: a line names it where it is kept as a string. In lower case.
+NULLS = {"na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil", "1.#ind", "-1.#ind",
+    "1.#qnan", "-1.#qnan"}  # fmt: skip
+MARKS = {*NULLS, "", "missing", "unknown", "-", "--", ".", "?"}
+BETWEEN = ".,'\u2019_ \u00a0\u2009\u202f"  # what people write behind thousands
+NUMBER = re.compile(  # in any digits, with signs between them, behind a currency or before a unit
+    rf"(?P<before>[A-Z]{{3}}|[$\u20ac\u00a3\u00a5\u20b9]?)\s*(?P<number>[-+\u2212]?\d+(?:[{BETWEEN}]?\d+)*)\s*"
+    r"(?P<after>[^\W\d].*|[%\u2030\u00b0$\u20ac\u00a3\u00a5\u20b9]?)"
+)
+GROUPED = f"^[-+]?[0-9]{{1,3}}([{BETWEEN}]?[0-9]{{3}})*([.,][0-9]+)?$"  # a number with a sign behind its thousands
 NOTHING = ("NAType", "NaTType", "MaskedConstant")  # types of missing values of pandas and numpy
 
 
@@ -245,3 +255,42 @@ class Field:
         where = "" if row is None else f" in row {row}"
         text = "which is text, " if isinstance(value, str) and what.startswith("and its") else ""
         return UnfitError(self.name, f"is {shown(value)}{where}, {text}{what}", fix, row=row)
+
+
+# ------------------------------------------------------------------- strings that may mean numbers, or each other
+
+
+def odd_numbers(texts: Iterable[str]) -> str:
+    """Return in words which numbers strings hold and how to write them; "" where some are none, or all are plain.
+
+    They are odd with a unit, other digits or another minus, signs behind thousands, or a decimal comma.
+    """
+    found = [(text, NUMBER.fullmatch(text.strip())) for text in _known(texts)]
+    units = {None if number is None else number["before"] + number["after"] for _, number in found}
+    if len(units) != 1 or (unit := units.pop()) is None:
+        return ""
+    odd = next((text for text, _ in found if unit or _is_odd(text.strip())), None)
+    if odd is None:
+        return ""
+    how = f"with {shown(unit)}" if unit else "in other signs than 0 to 9, - and ."
+    return f"numbers {how}, such as {shown(odd)}, which are strings to a rule: write them as in 1234.5"
+
+
+def odd_words(texts: Iterable[str]) -> str:
+    """Return in words which strings may mean the same, and what to do; "" where none do."""
+    known: dict[str, str] = {}
+    for text in _known(texts):
+        other = known.setdefault(folded(text), text)
+        if other != text:
+            return f"{shown(other)} and {shown(text)}, which are two strings to a rule: write them in one way"
+    return ""
+
+
+def _known(texts: Iterable[str]) -> Iterable[str]:
+    return (text for text in texts if text.strip().lower() not in MARKS)
+
+
+def _is_odd(number: str) -> bool:
+    """Return whether a number is written with other signs than Python reads, or with some between its digits."""
+    foreign = any(sign == "\u2212" or (sign.isdecimal() and not sign.isascii()) for sign in number)
+    return foreign or (re.match(GROUPED, number) is not None and (as_number(number) is None or "_" in number))

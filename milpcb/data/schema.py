@@ -10,9 +10,8 @@ import numpy as np
 
 from milpcb.core.checks import LARGEST, number_array
 from milpcb.data.columns import Value, Values, as_number
-from milpcb.data.fields import Field, ends, kinds_of, plain
+from milpcb.data.fields import MARKS, Field, ends, kinds_of, odd_numbers, odd_words, plain
 from milpcb.data.frames import GivenColumn, given_columns, table_names
-from milpcb.data.spellings import MARKS, odd_numbers, odd_words
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 
 

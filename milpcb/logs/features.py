@@ -10,8 +10,8 @@ from scipy.stats import rankdata
 from milpcb.core.checks import MOST
 from milpcb.core.decimals import fixed, written
 from milpcb.core.text import listed
+from milpcb.data.fields import GROUPED, MARKS, odd_numbers, odd_words
 from milpcb.data.made_columns import MOST_CATEGORIES
-from milpcb.data.spellings import GROUPED, MARKS, odd_numbers, odd_words
 from milpcb.data.tables import CODE, ROW_NUMBERS
 from milpcb.errors import InputError, clipped
 from milpcb.logs.read import DATE, among

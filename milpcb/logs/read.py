@@ -10,9 +10,8 @@ import polars as pl
 
 from milpcb.core.checks import MOST
 from milpcb.data.columns import as_number
-from milpcb.data.fields import Field
+from milpcb.data.fields import MARKS, Field
 from milpcb.data.schema import Schema
-from milpcb.data.spellings import MARKS
 from milpcb.data.tables import CODE, MARK, CsvText, check_table, csv_text, read_parquet
 from milpcb.errors import InputError, clipped
 

@@ -7,8 +7,7 @@ from math import inf
 from milpcb.core.checks import LARGEST
 from milpcb.core.text import identifier
 from milpcb.data.columns import HOLDS, Column, Indicator, Number, Reached, Value
-from milpcb.data.fields import NOTHING, Field
-from milpcb.data.spellings import NULLS
+from milpcb.data.fields import NOTHING, NULLS, Field
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, Reaches, Term, Test, tested
 from policies.names import Names

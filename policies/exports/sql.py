@@ -7,8 +7,7 @@ from typing import cast
 
 from milpcb.core.checks import LARGEST, MOST
 from milpcb.data.columns import HOLDS, Indicator, Number, Reached, Value
-from milpcb.data.fields import Field
-from milpcb.data.spellings import NULLS
+from milpcb.data.fields import NULLS, Field
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, If, Reaches, Term, Test, tested
 from policies.names import Names
