@@ -1,10 +1,12 @@
 """The few private parts that several tests look at, in one place."""
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from milpcb import Bandit
+from milpcb.core.extras import MODULES
 from milpcb.plugins import registry
 
 
@@ -31,6 +33,11 @@ def numbers_of(bandit: Bandit, row: Any) -> Any:
 def state_of(bandit: Bandit) -> Any:
     """Return all that a file of a bandit holds."""
     return bandit._state()
+
+
+def missing_extras() -> set[str]:
+    """Return the extras whose packages are not all installed here."""
+    return {extra for extra, modules in MODULES.items() if not all(map(find_spec, modules))}
 
 
 def find_plug_ins_again() -> None:

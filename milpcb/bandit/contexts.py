@@ -10,7 +10,7 @@ import numpy as np
 from milpcb.core.checks import LARGEST, several
 from milpcb.core.text import folded
 from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded
-from milpcb.data.fields import NULLS, Field, UnfitError, kinds_of, plain
+from milpcb.data.fields import NULLS, Field, UnfitError, plain
 from milpcb.data.frames import in_order, is_frame, named, named_rows, no_such, records, table_names
 from milpcb.data.made_columns import declared_columns
 from milpcb.data.schema import Schema

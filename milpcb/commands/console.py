@@ -40,14 +40,6 @@ console = partial(PlainConsole, highlight=False, soft_wrap=True, markup=False, e
 out, err = console(), console(stderr=True)
 
 
-def print_remarks(directory: Path) -> None:
-    """Print on standard error what is damaged in a run directory, and which versions differ, a line each."""
-    from milpcb.experiments.results.store import remarks
-
-    for line in remarks(directory):
-        err.print(line)
-
-
 def check_ending(path: Path, endings: Sequence[str]) -> str:
     """Return the format by the ending of a path that is to be written; raises InputError where it is none of these."""
     kind = path.suffix.lstrip(".").lower()

@@ -13,11 +13,11 @@ from rich.box import SIMPLE_HEAD
 from rich.measure import Measurement
 from rich.table import Table
 
-from milpcb.commands.console import PATH, console, err, out, print_remarks, step
+from milpcb.commands.console import PATH, console, err, out, step
 from milpcb.core.decimals import spaced
 from milpcb.core.files import contents, write_file
 from milpcb.errors import InputError, MilpcbError, RunError
-from milpcb.experiments.results.store import CONFIG, RunDirectory, read_index
+from milpcb.experiments.results.store import CONFIG, RunDirectory, read_index, remarks
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import read_config
 from milpcb.experiments.study.sections import Config
@@ -177,8 +177,8 @@ def plot(directories: tuple[Path, ...], figures: tuple[str, ...], target: Path |
     """
     if form["interactive"] and (form["formats"] or _is_for_paper(form)):
         raise InputError("--interactive makes pages: leave out --format and what is for a paper, or --interactive")
-    for directory in directories:
-        print_remarks(directory)
+    for line in (line for directory in directories for line in remarks(directory)):
+        err.print(line)
     for path, content, caption in _pictures(_read(directories), figures or ("regret",), target or directories[0], form):
         out.print(f"picture: {write_file(path, content)}")
         if caption:
@@ -245,6 +245,7 @@ def report(directory: Path, target: Path | None) -> None:
     """Write what was run in DIRECTORY and what came out as one HTML page, which needs no network."""
     from milpcb.experiments.results.report import report as page
 
-    print_remarks(directory)
+    for line in remarks(directory):
+        err.print(line)
     written = write_file(target or directory / "report.html", page(directory).encode())
     out.print(f"report: {written}")

@@ -201,15 +201,14 @@ def read_rounds(path: Path) -> tuple[tuple[str, ...], Floats, list[str], list[fl
             f"the last columns of {path} are {', '.join(names[-len(LAST) :])}; they must be {', '.join(LAST)}"
         )
     contexts, (costs, chances) = numbers[:, :-2], numbers[:, -2:].T
-    _check(path, "cost", costs, (costs >= 0) & (costs <= 1e100), "0 or more")
-    _check(path, "probability", chances, (chances > 0) & (chances <= 1), "above 0 and at most 1")
+    for name, column, good, wanted in (
+        ("cost", costs, (costs >= 0) & (costs <= 1e100), "0 or more"),
+        ("probability", chances, (chances > 0) & (chances <= 1), "above 0 and at most 1"),
+    ):
+        if not good.all():
+            place = int((~good).argmax())
+            raise InputError(f"{path}, round {place + 1}: {name} is {column[place]:g}; it must be {wanted}")
     return names[: -len(LAST)], contexts, labels, costs.tolist(), chances.tolist()
-
-
-def _check(path: Path, name: str, column: Floats, good: Any, wanted: str) -> None:
-    if not good.all():
-        place = int((~good).argmax())
-        raise InputError(f"{path}, round {place + 1}: {name} is {column[place]:g}; it must be {wanted}")
 
 
 def _actions(path: Path, labels: list[str], given: int | None) -> tuple[list[int], int, tuple[str, ...]]:

@@ -5,7 +5,6 @@ Policy classes, oracles and learners need none of them. Whatever does imports it
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 
 from milpcb.errors import ExtraMissingError
 
@@ -20,11 +19,6 @@ MODULES = {
     "vw": {"vowpalwabbit"},
     "contextualbandits": {"contextualbandits"},
 }  # fmt: skip
-
-
-def missing() -> set[str]:
-    """Return the extras whose packages are not all installed here; nothing is imported."""
-    return {extra for extra, modules in MODULES.items() if not all(map(find_spec, modules))}
 
 
 @contextmanager

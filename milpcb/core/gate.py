@@ -6,7 +6,6 @@ Nothing is imported, connected to or written before. The page of rules is "Safet
 import errno
 import json
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,6 @@ from milpcb.errors import InputError, clipped
 
 MOST_BYTES = 2**30  # of a file that is read whole
 DEEPEST = 100  # brackets within brackets of a JSON text; policies and states nest to a dozen
-_LARGE = re.compile(rb"[eE]\+?[0-9]{3}")  # without it, no number is beyond the largest
 
 _registered_only: ContextVar[str] = ContextVar("registered_only", default="")
 
@@ -127,12 +125,9 @@ def read_json(content: bytes | str, *, finite: bool = True) -> Any:
     Refused too are a key twice in one table, more than DEEPEST brackets within each other, and, where they are to be
     ``finite``, numbers that are infinite or none.
     """
-    raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-    checks: dict[str, Any] = {"parse_constant": _no_number} if finite else {}
-    if finite and _LARGE.search(raw):
-        checks["parse_float"] = _finite
+    checks: dict[str, Any] = {"parse_constant": _no_number, "parse_float": _finite} if finite else {}
+    text = content if isinstance(content, str) else content.decode()
     try:
-        text = content if isinstance(content, str) else content.decode()  # a str of ours may hold half a character
         found = json.loads(text, object_pairs_hook=_distinct, **checks)
     except RecursionError as error:
         raise ValueError("it nests too deeply") from error

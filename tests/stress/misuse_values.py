@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from milpcb import FinitePool, open_oracle
-from milpcb.core import extras
 from milpcb.plugins import registry
 from policies import FiniteClass
+from tests.inside import missing_extras
 
 K, HORIZON = 3, 20
 CONTEXTS = np.arange(8.0).reshape(4, 2)
@@ -95,7 +95,7 @@ def supplied() -> dict[str, Any]:
 
 def runnable(kind: str) -> list[str]:
     """Return the registered names of a kind whose packages are installed here."""
-    return sorted({*registry.names(kind)} - extras.missing())
+    return sorted({*registry.names(kind)} - missing_extras())
 
 
 def learner(name: str, **options: Any) -> Any:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle, testing
-from milpcb.core import extras
 from milpcb.environments.planted import Planted
 from milpcb.environments.recorded import Replay
 from milpcb.learners import BistroPlus, Conservative, ContextualFTPL, Doubling, Exp4, Guarded
@@ -17,6 +16,7 @@ from milpcb.testing.learners import HORIZON, transcript
 from milpcb.testing.learners import instances as scenarios
 from policies import FiniteClass
 from tests import instances as small
+from tests.inside import missing_extras
 from tests.refused import refused
 
 # These solvers come with the package: where one of them cannot run, that is a failure and no skip.
@@ -60,7 +60,7 @@ def solver_checks():
 
 def learners():
     """Each registered learner that can run here, and some by other roads through them."""
-    missing = extras.missing()
+    missing = missing_extras()
     return {name: name for name in registry.names("learner") if name not in missing} | {
         "doubling in short phases": partial(Doubling, first=7),
         "doubling of exp4": partial(Doubling, inner="exp4", first=7),

@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 import milpcb
-from milpcb.commands.console import print_remarks
+from milpcb.commands.console import err
 from milpcb.core.files import sealed, unsealed
 from milpcb.errors import MilpcbError
 from milpcb.experiments.results import store
@@ -88,5 +88,6 @@ def test_every_value_is_checked(file, held):
 def test_a_version_does_not_steer_the_terminal(held, capsys):
     """The versions that a record names are shown on standard error as text."""
     forge(record_of(held, "cells"), lambda body: body["versions"].update(numpy="1\x1b[2J"))
-    print_remarks(held)
+    for line in store.remarks(held):
+        err.print(line)
     assert "1\\x1b[2J" in capsys.readouterr().err
