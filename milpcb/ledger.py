@@ -224,8 +224,8 @@ class Ledger:
             gains = self.by_block(place, oracle.n_contexts, oracle.n_actions).max(axis=2).sum()
             if played - gains + min(prices[1:], default=np.inf) >= single:
                 continue  # nobody can have paid less
-            turns = self._least(place, oracle, lambda table: -gained(oracle, table), most, 1 / loss(stake))
-            proved = (InTurn(played + turn.total + own, turn.after) for turn, own in zip(turns, prices, strict=True))
+            paid = self._least(place, oracle, lambda t: min(0.0, oracle.minimise(-t).upper), most, 1 / loss(stake))
+            proved = (InTurn(played + turn.total + own, turn.after) for turn, own in zip(paid, prices, strict=True))
             found = [min(pair) for pair in zip(found, proved, strict=True)]
         made = (ProvedChange(len(turn.after), turn.after, single, turn.total) for turn in found[1:])
         return next((change for change in made if change.in_turn < single), None)
@@ -319,8 +319,3 @@ class Ledger:
 def proved_total(answer: Answer) -> float:
     """Return the least total of costs >= 0, or a proved lower bound where the oracle stopped early."""
     return answer.upper if answer.stop is Stop.OPTIMAL else max(0.0, answer.lower)
-
-
-def gained(oracle: Minimiser, gains: Floats) -> float:
-    """Return the largest total of gains >= 0, or that of a policy which the oracle found."""
-    return max(0.0, -oracle.minimise(-gains).upper)

@@ -301,8 +301,9 @@ class Learner(ABC):
         rounds before their own; each round whose cost is not known yet adds 1 to it. With ``changes`` it is against
         the best sequence of policies that changes that often at most: see ``changes``.
 
-        ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own,
-        InputError where it has none. It is asked for one minimum, with a confidence one for each stake of milpcb.bets.
+        ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own.
+        It is asked for one minimum, with a confidence one for each stake of milpcb.bets. Raises InputError where there
+        is none, and with a confidence where the number of policies is not known beforehand.
         """
         sure = None if confidence is None else check_confidence(confidence)
         if changes is not None:
