@@ -1,6 +1,6 @@
 """The greedy family: epsilon-greedy, epoch-greedy and explore-then-commit play what looks best, and explore."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -8,23 +8,24 @@ from milpcb.core.checks import real, whole
 from milpcb.errors import InputError
 from milpcb.learners.base import Learner
 from milpcb.learners.needs import played_on, require
-from milpcb.protocols import Policy, ValueOracle
+from milpcb.protocols import ValueOracle
 from milpcb.types import Floats
 
 
 class LoggedCosts:
-    """Estimated costs of played actions, in a table that the oracle keeps, and the policy last trained on them.
-
-    The policy is asked for the action on a row when that row is shown: contexts may arrive.
-    """
+    """Estimated costs of played actions, in a table that the oracle keeps, and the policy last trained on them."""
 
     def __init__(self, oracle: ValueOracle) -> None:
-        self.trained = False
         self._oracle = oracle
         self._table = oracle.table(noise=None)
-        self._policy: Policy | None = None
-        self._actions: dict[int, int] = {}  # of the policy, on the rows that it was asked about
+        self._policy: Any = None
+        self._labels: list[int] = []  # of the policy, on the contexts that were known when it was asked
         self._trained_on: Any = None  # the totals that the policy is best on, where rows may still arrive
+
+    @property
+    def trained(self) -> bool:
+        """Whether there is a policy."""
+        return bool(self._labels)
 
     def add(self, row: int, action: int, amount: float) -> None:
         """Add to the estimated cost of an action at a context."""
@@ -36,28 +37,22 @@ class LoggedCosts:
         answer = self._table.minimise()
         _ = answer.value  # raises unless the minimum is proved
         self._policy = answer.policy
-        self._actions, self.trained = {}, True
+        self._labels = self._policy.predict(self._oracle.contexts).tolist()
         self._trained_on = self._table.state() if hasattr(self._oracle, "extend") else None
 
     def action(self, row: int) -> int:
         """Return the action of the policy, once there is one."""
-        action = self._actions.get(row)
-        if action is None:
-            action = self._actions[row] = played_on(cast("Policy", self._policy), self._oracle.contexts, row)
-        return action
+        while row >= len(self._labels):
+            self._labels.append(played_on(self._policy, self._oracle.contexts, len(self._labels)))
+        return self._labels[row]
 
     def state(self) -> dict[str, Any]:
-        """Return table and policy: its labels of all contexts there are, and the totals that it is best on."""
-        labels = list(self._actions.values()) if self.trained else None
-        if self._policy is not None:
-            labels = self._policy.predict(self._oracle.contexts).tolist()
-        return {"table": self._table.state(), "labels": labels, "trained_on": self._trained_on}
+        """Return table and policy: its labels of the contexts, and the totals that it is best on."""
+        return {"table": self._table.state(), "labels": self._labels or None, "trained_on": self._trained_on}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        labels, self._trained_on = state["labels"], state["trained_on"]
-        self.trained = labels is not None
-        self._policy, self._actions = None, dict(enumerate(labels or []))
+        self._labels, self._trained_on = list(state["labels"] or []), state["trained_on"]
         self._table = self._oracle.table(noise=None)
         if self._trained_on is not None:
             self._table.restore(self._trained_on)
