@@ -113,7 +113,15 @@ class Exp4(Weighing):
     @property
     def rate(self) -> float:
         """The rate of the round to come."""
-        return self._next_rate(self.played)
+        if self._rule == "fixed":
+            return self._fixed
+        if self._rule == "certified":
+            return min(FIRST, self._log_count / self._gaps) if self._gaps and self._log_count else FIRST
+        anytime = float(np.sqrt(self._log_count / (self.n_actions * (self.played + 1))))
+        if self._rule == "anytime":
+            return anytime
+        wanted = float(np.sqrt(self._log_count / self._squares)) if self._squares else np.inf
+        return max(anytime, min(wanted, BOLDEST * anytime))
 
     def _act(self, row: int) -> Floats:
         return self._table.action_weights(row, self.rate)
@@ -179,17 +187,6 @@ class Exp4(Weighing):
     def _restore(self, state: dict[str, Any]) -> None:
         self._table = self.oracle.table(noise=None)
         super()._restore(state)
-
-    def _next_rate(self, played: int) -> float:
-        if self._rule == "fixed":
-            return self._fixed
-        if self._rule == "certified":
-            return min(FIRST, self._log_count / self._gaps) if self._gaps and self._log_count else FIRST
-        anytime = float(np.sqrt(self._log_count / (self.n_actions * (played + 1))))
-        if self._rule == "anytime":
-            return anytime
-        wanted = float(np.sqrt(self._log_count / self._squares)) if self._squares else np.inf
-        return max(anytime, min(wanted, BOLDEST * anytime))
 
     def _number(self, rate: Rate | float) -> float:
         if not isinstance(rate, str):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from itertools import chain, combinations, product
+from itertools import combinations, product
 from math import lcm
 from numbers import Rational
 from operator import add
@@ -287,12 +287,9 @@ def _raised(base: Totals, policies: list[int], step: Any) -> Totals:
     return tuple(total)
 
 
-def classes(n_actions: int, n_contexts: int) -> list[Labelings]:
-    """Return every nonempty set of labelings."""
-    labelings = list(product(range(n_actions), repeat=n_contexts))
-    return list(chain.from_iterable(combinations(labelings, size) for size in range(1, len(labelings) + 1)))
-
-
+TWO_ACTIONS: list[Labelings] = [  # every class on two contexts
+    chosen for size in range(1, 5) for chosen in combinations(product((0, 1), repeat=2), size)
+]
 THREE_ACTIONS: list[Labelings] = [
     ((0, 0), (1, 2)),
     ((0, 0), (1, 1), (2, 2)),
@@ -301,21 +298,17 @@ THREE_ACTIONS: list[Labelings] = [
 ]
 
 
+def _games(classes: list[Labelings], law: Law, n_actions: int, scales: tuple[int, ...], horizon: int) -> list[Game]:
+    return [Game(labelings, law, n_actions, Fraction(L), horizon) for labelings in classes for L in scales]
+
+
 def quick_games() -> list[Game]:
     """Return the games of ``--quick``: all classes of two actions at the smallest and largest L, two rounds at most."""
-    two = [Game(labelings, UNIFORM, 2, Fraction(L), 2) for labelings in classes(2, 2) for L in (2, 4, 20)]
-    three = [Game(labelings, UNIFORM, 3, Fraction(L), 1) for labelings in THREE_ACTIONS for L in (3, 4, 20)]
-    return two + three
+    return _games(TWO_ACTIONS, UNIFORM, 2, (2, 4, 20), 2) + _games(THREE_ACTIONS, UNIFORM, 3, (3, 4, 20), 1)
 
 
 def all_games() -> list[Game]:
     """Return the games of ``milpcb verify``."""
-    two = [Game(labelings, UNIFORM, 2, Fraction(L), 3) for labelings in classes(2, 2) for L in (2, 3, 4, 5, 20)]
-    other = [
-        Game(labelings, law, 2, Fraction(L), 2)
-        for labelings in classes(2, 2)
-        for law in (SKEWED, POINT)
-        for L in (4, 20)
-    ]
-    three = [Game(labelings, UNIFORM, 3, Fraction(L), 2) for labelings in THREE_ACTIONS for L in (3, 4, 20)]
-    return two + other + three
+    two = _games(TWO_ACTIONS, UNIFORM, 2, (2, 3, 4, 5, 20), 3)
+    other = [game for law in (SKEWED, POINT) for game in _games(TWO_ACTIONS, law, 2, (4, 20), 2)]
+    return two + other + _games(THREE_ACTIONS, UNIFORM, 3, (3, 4, 20), 2)

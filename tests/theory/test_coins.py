@@ -60,8 +60,9 @@ def test_the_telescope_of_exp4_holds_on_every_path(rate: Any, game: CoinGame) ->
 class Increasing(Exp4):
     """Plays at rates that grow."""
 
-    def _next_rate(self, played: int) -> float:
-        return float(0.01 * 30.0**played)
+    @property
+    def rate(self) -> float:
+        return float(0.01 * 30.0**self.played)
 
 
 def test_rates_that_increase_are_caught() -> None:
