@@ -127,16 +127,12 @@ class Exp4(Weighing):
         return self._table.action_weights(row, self.rate)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        mass = self._mass(row, action, probability) if self.late and cost else probability
+        mass = min(1.0, float(self._act(row)[action])) if self.late and cost else probability
         estimate = self._estimate(cost, probability, mass)
         self._last_rate = self.rate
         self._table.add(row, action, estimate)
         self._squares += cost * cost / probability
         self._gaps += path_gap(cost, mass, estimate, self._last_rate)
-
-    def _mass(self, row: int, action: int, probability: float) -> float:
-        del probability
-        return min(1.0, float(self._act(row)[action]))
 
     def _estimate(self, cost: float, probability: float, mass: float) -> float:
         """Return what is added to the table: c over the larger of the probabilities at play and now, or less."""

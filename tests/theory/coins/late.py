@@ -39,9 +39,9 @@ class _AtArrival(_Late):
 
 
 class _BoundAtPlay(_Late):
-    def _mass(self, row: int, action: int, probability: float) -> float:
-        del row, action
-        return probability
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        self.late = False
+        super()._learn(row, action, cost, probability)
 
 
 def judge_late(judged: Judged, all_delays: Sequence[Sequence[int]] = DELAYS) -> Verdict:
