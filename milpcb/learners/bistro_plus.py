@@ -87,18 +87,18 @@ class BistroPlus(Learner):
         super().__init__(oracle, horizon=horizon, seed=seed)
         check_pool(pool)
         once = choice("future", future, get_args(Futures)) == "once"
-        queries = ("argmin" if once else "all") if queries is None else queries
-        choice("queries", queries, get_args(Queries))
-        if estimator is not None:
-            choice("estimator", estimator, get_args(Estimator))
-        given: Any = noise  # what milpcb.theory verifies need not have a name
-        self.relaxation: Relaxation = given if isinstance(given, Relaxation) else registry.load("relaxation", noise)()
-        self._anytime, self._queries = flag("anytime", anytime), queries
-        self._estimator: Estimator = estimator or self.relaxation.estimator
+        self.relaxation: Relaxation = registry.load("relaxation", noise)()
+        if queries is None:
+            queries = "argmin" if once else "all"
         if leftover is None:
             leftover = "leader" if queries == "argmin" else "uniform"
-        self._leftover_rule: Leftover = leftover
+        if estimator is None:
+            estimator = self.relaxation.estimator
+        choice("queries", queries, get_args(Queries))
         choice("leftover", leftover, get_args(Leftover))
+        choice("estimator", estimator, get_args(Estimator))
+        self._queries, self._leftover_rule, self._estimator = queries, leftover, estimator
+        self._anytime = flag("anytime", anytime)
         self._check(noise, pool, once=once)
         asked = "minimise" if queries == "argmin" or anytime else "value" if queries == "all" else "profile"
         require(type(self).__name__, oracle, asked)
