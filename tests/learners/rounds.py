@@ -69,6 +69,14 @@ def mass_of(learner: Any) -> Floats:
     return np.array(learner._mass)
 
 
+def one_round(learner: Any, row: int, costs: Any, rng: np.random.Generator) -> tuple[int, Floats]:
+    """Play a round of these costs (K,), and return the action drawn and q."""
+    q: Floats = learner.act(row)
+    action = draw_action(q, rng)
+    learner.learn(row, action, float(costs[action]), float(q[action]))
+    return action, q
+
+
 def each_round(
     learner: Any, rounds: int, costs: Callable[[int, Any], Any], seed: int = 0, law: Any = None
 ) -> Iterator[tuple[int, int, float, Floats]]:
@@ -79,9 +87,8 @@ def each_round(
     rng = np.random.default_rng(seed)
     for _ in range(rounds):
         row = int(rng.choice(learner.oracle.n_contexts, p=law))
-        shown, q = costs(row, rng), learner.act(row)
-        action = draw_action(q, rng)
-        learner.learn(row, action, float(shown[action]), float(q[action]))
+        shown = costs(row, rng)
+        action, q = one_round(learner, row, shown, rng)
         yield row, action, float(shown[action]), q
 
 
@@ -92,9 +99,7 @@ def play(learner: Any, T: int, mean: Floats, seed: int, labelings: Any = LABELIN
     for _ in range(T):
         row = int(rng.integers(len(mean)))
         costs = (rng.random() < mean[row]).astype(float)
-        q = learner.act(row)
-        action = int(q.cumsum().searchsorted(rng.random() * q.sum(), side="right"))
-        learner.learn(row, action, float(costs[action]), float(q[action]))
+        action, q = one_round(learner, row, costs, rng)
         rounds.append((row, action, float(costs[action]), q))
         suffered += float(q @ costs)
         totals += costs[labelings[:, row]]

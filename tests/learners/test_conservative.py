@@ -10,8 +10,7 @@ import pytest
 from milpcb.bets import STAKES, Floor, price, proved
 from milpcb.errors import OracleInexact
 from milpcb.learners import Conservative, Exp4, Learner, Uniform
-from milpcb.rng import draw_action
-from tests.learners.rounds import listed
+from tests.learners.rounds import listed, one_round
 
 CONTEXTS = np.arange(4.0)[:, None]
 LABELINGS = np.array([[0, 0, 0, 0], [1, 2, 1, 2], [1, 1, 1, 1], [2, 2, 2, 2]])
@@ -30,9 +29,7 @@ def play(learner: Learner, rounds: int, seed: int = 0, start: int = 0) -> list[t
         rng = np.random.default_rng((seed, t))
         row = int(rng.integers(4))
         costs = (rng.random(3) < np.where(np.arange(3) == LABELINGS[1, row], 0.2, 0.6)).astype(float)
-        q = learner.act(row)
-        action = draw_action(q, rng)
-        learner.learn(row, action, float(costs[action]), float(q[action]))
+        action, q = one_round(learner, row, costs, rng)
         made.append((action, float(costs[0]), q))
     return made
 

@@ -12,7 +12,7 @@ from milpcb.learners import BistroPlus, Doubling, Exp4, Learner
 from milpcb.plugins import registry
 from milpcb.rng import child
 from milpcb.types import Floats
-from tests.learners.rounds import listed
+from tests.learners.rounds import listed, one_round
 
 CONTEXTS = np.arange(4.0)[:, None]
 LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 2], [0, 0, 0, 0]])
@@ -35,10 +35,7 @@ def played(learner: Learner, start: int, stop: int) -> Floats:
     made = []
     for t in range(start, stop):
         rng = np.random.default_rng(t)
-        row, q = t % 4, learner.act(t % 4)
-        action = int(rng.choice(3, p=q))
-        learner.learn(row, action, float(rng.random() < 0.3 + 0.2 * action), q[action])
-        made.append(q)
+        made.append(one_round(learner, t % 4, rng.random(3) < [0.3, 0.5, 0.7], rng)[1])
     return np.array(made)
 
 

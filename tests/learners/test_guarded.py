@@ -11,8 +11,9 @@ from milpcb.environments.mirror import Mirror
 from milpcb.environments.planted import LateBloomer
 from milpcb.errors import ExtraMissingError
 from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Guarded, Learner
-from milpcb.rng import child, draw_action
+from milpcb.rng import child
 from policies import DecisionTrees
+from tests.learners.rounds import one_round
 from tests.theory.coins.guard import Stubborn
 
 TREES = DecisionTrees(3, depth=1, thresholds=[[0.5]] * 4)
@@ -22,10 +23,7 @@ def play(learner: Learner, stream: Any, rounds: int, seed: int, start: int = 0) 
     """Play some rounds of a stream."""
     rng = child(seed, "play")
     for t in range(start, start + rounds):
-        row, costs = int(stream.reveal(t)), np.asarray(stream.costs(t), dtype=float)
-        q = learner.act(row)
-        action = draw_action(q, rng)
-        learner.learn(row, action, float(costs[action]), float(q[action]))
+        one_round(learner, int(stream.reveal(t)), stream.costs(t), rng)
 
 
 SHAPE: dict[str, Any] = {"n_actions": 3, "n_contexts": 16, "n_features": 4}

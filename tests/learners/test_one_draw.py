@@ -14,6 +14,7 @@ from milpcb.oracles.growing import GrowingOracle
 from milpcb.relaxations.base import mix
 from milpcb.rng import draw_action
 from policies import DecisionTrees, FiniteClass, Halfspaces
+from tests.learners.rounds import one_round
 
 CONTEXTS = np.arange(5.0)[:, None]
 CLASS = FiniteClass([[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2], [0, 0, 0, 0, 0], [1, 2, 0, 1, 2]], 3)
@@ -164,12 +165,10 @@ def regret_of_reacting_costs(future: Any, seed: int) -> float:
     )
     rng = np.random.default_rng(seed)
     for _ in range(400):
-        q = learner.act(0)
-        action = draw_action(q, rng)
-        learner.learn(0, action, float(action == last), float(q[action]))
-        paid += action == last
-        costs[last] += 1
-        last = action
+        shown = np.eye(2)[last]
+        last, _ = one_round(learner, 0, shown, rng)
+        paid += shown[last]
+        costs += shown
     return float(paid - costs.min())
 
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from milpcb import FinitePool, learners
-from milpcb.rng import draw_action
 
-from .rounds import LABELINGS, listed
+from .rounds import LABELINGS, listed, one_round
 
 T, POOL = 8000, FinitePool(np.arange(4.0)[:, None])
 OF_ONE_LAW: dict[str, Callable[[Any], Any]] = {
@@ -44,9 +43,7 @@ def test_regret_is_below_the_guarantee(name: str, switch: int) -> None:
     for t in range(T):
         row = int(rng.integers(4))
         costs = (rng.random() < np.where(np.arange(2) == (row + (t < switch)) % 2, 0.1, 0.9)).astype(float)
-        q = learner.act(row)
-        action = draw_action(q, rng)
-        learner.learn(row, action, float(costs[action]), float(q[action]))
+        _, q = one_round(learner, row, costs, rng)
         if learner.full_information:
             learner.learn_all(row, costs)
         paid += float(q @ costs)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from milpcb.learners import Conservative
-from milpcb.rng import child, draw_action
+from milpcb.rng import child
+from tests.learners.rounds import one_round
 from tests.stress.known_truths import rare
 from tests.stress.test_confidence import CONTEXTS, LEARNERS, K, fixed, reacting
 
@@ -59,9 +60,7 @@ def play(kind: str, name: str, loss: float | None, rounds: int, confidence: floa
     last = np.full((CONTEXTS, K), 1 / K)
     for t, row in enumerate(rows):
         shown = costs(t, row, last[row])
-        last[row] = q = learner.act(row)
-        action = draw_action(q, rng)
-        learner.learn(row, action, float(shown[action]), float(q[action]))
+        action, last[row] = one_round(learner, row, shown, rng)
         paid += shown[action]
         due += shown[today[row]]
         broken |= loss is not None and paid > (1 + loss) * due + 1e-9

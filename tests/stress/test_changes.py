@@ -14,8 +14,9 @@ import pytest
 from milpcb import open_oracle
 from milpcb.blocks import Changes, least_in_turn
 from milpcb.learners import EpsilonGreedy, Exp4, FixedShare, Uniform
-from milpcb.rng import child, draw_action
+from milpcb.rng import child
 from policies import DecisionTrees
+from tests.learners.rounds import one_round
 from tests.stress.known_truths import rare
 
 K, FEATURES, CONTEXTS, LOOKS, MOST = 3, 6, 64, 5, 5
@@ -82,9 +83,7 @@ def run(name: str, kind: str, rounds: int, confidence: float, seed: int) -> Outc
             truth.append(np.zeros((CONTEXTS, K)))
             block += 1
         costs = (rng.random(K) < chances(t, row, last[row])).astype(float)
-        last[row] = q = learner.act(row)
-        action = draw_action(q, rng)
-        learner.learn(row, action, float(costs[action]), float(q[action]))
+        _, last[row] = one_round(learner, row, costs, rng)
         truth[-1][row] += costs
         if (t + 1) % (rounds // LOOKS) == 0:
             found = learner.changes(oracle, confidence=confidence, most=MOST)

@@ -15,8 +15,9 @@ import pytest
 from milpcb import FinitePool, open_oracle
 from milpcb.environments.mirror import Mirror
 from milpcb.learners import BistroPlus, ContextualFTPL, EpsilonGreedy, Exp4
-from milpcb.rng import child, draw_action
+from milpcb.rng import child
 from policies import DecisionTrees
+from tests.learners.rounds import one_round
 from tests.stress.known_truths import rare
 
 K, FEATURES, CONTEXTS = 3, 6, 64
@@ -122,9 +123,7 @@ def run(name: str, kind: str, rounds: int, confidence: float, seed: int) -> tupl
     last = np.full((CONTEXTS, K), 1 / K)
     for t, row in enumerate(rows):
         shown = costs(t, row, last[row])
-        last[row] = q = learner.act(row)
-        action = draw_action(q, rng)
-        learner.learn(row, action, float(shown[action]), float(q[action]))
+        _, last[row] = one_round(learner, row, shown, rng)
         watch.after(row, shown)
     return watch.above, *watch.ask()
 

@@ -14,8 +14,9 @@ from milpcb import open_oracle
 from milpcb.environments.mirror import Mirror
 from milpcb.environments.planted import LateBloomer, Planted
 from milpcb.learners import EpsilonGreedy, ExploreThenCommit, Guarded
-from milpcb.rng import child, draw_action
+from milpcb.rng import child
 from policies import DecisionTrees
+from tests.learners.rounds import one_round
 
 K, FEATURES, ROUNDS, SHARE = 3, 12, 20_000, 0.2
 TREES = DecisionTrees(K, depth=2, thresholds=[[0.5]] * FEATURES)
@@ -31,9 +32,7 @@ def regret(learner: Any, stream: Any, oracle: Any, rounds: int, seed: int) -> fl
     rng, paid, totals = child(seed, "guarded"), 0.0, np.zeros((oracle.n_contexts, K))
     for t in range(rounds):
         row, costs = int(stream.reveal(t)), np.asarray(stream.costs(t), dtype=float)
-        q = learner.act(row)
-        action = draw_action(q, rng)
-        learner.learn(row, action, float(costs[action]), float(q[action]))
+        _, q = one_round(learner, row, costs, rng)
         paid += float(q @ costs)
         totals[row] += costs
     return paid - float(oracle.value(totals))
