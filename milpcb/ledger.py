@@ -163,10 +163,7 @@ class Ledger:
         return Certificate(value, float(np.sqrt(squares + self._squares)), answer.policy)
 
     def confident(self, oracle: Minimiser, confidence: float) -> float:
-        """Return a number that regret exceeds after any of all rounds with probability 1 - ``confidence`` at most.
-
-        Each stake is one minimisation (statement 16 of milpcb/theory/confidence.md).
-        """
+        """Return a number that regret exceeds after any of all rounds with probability 1 - ``confidence`` at most."""
         self._check_union(oracle)
         least = 0.0  # what the best policy has paid, at least
         for table, paid_for in self._stakes(oracle, confidence):

@@ -67,9 +67,8 @@ class Around(Learner):
 class Doubling(Around):
     """Phases of ``first``, 2 ``first``, 4 ``first``, ... rounds, each played by a fresh learner made for that many.
 
-    Setting and kind of guarantee are those of the learner inside. Its guarantee for a phase also holds for a part of
-    it, as costs could be 0 from there on; so regret is at most the sum of the guarantees of the phases that T rounds
-    reach into: where one grows like T^a, 2^a / (2^a - 1) times that of a learner that knows T, 2.70 times for T^(2/3).
+    Setting and kind of guarantee are those of the learner inside. Regret is at most the sum of the guarantees of the
+    phases that T rounds reach into: where one grows like T^a, 2^a / (2^a - 1) times that of a learner that knows T.
 
     Parameters
     ----------
@@ -154,10 +153,9 @@ class Guarded(Around):
 
     Setting: costs are oblivious. With tau the round after which the certificate first exceeded B, or T, and G(n) the
     safe learner's guarantee for n rounds, E[Reg_T] <= E[B(tau)] + 1 + E[G(T - tau)] (statement G1 of
-    milpcb/theory/confidence.md). The certificate grows by at most the costs paid, so it need not be computed before the
-    last one, and the costs paid since, exceed B. Until the change no action has less of a chance than min(1/2, share /
-    sqrt(t)) / K: even chances are mixed in, just as much as that takes. Whether the learner inside was followed is
-    drawn given the action; it learns from these rounds alone.
+    milpcb/theory/confidence.md). Until the change no action has less of a chance than min(1/2, share / sqrt(t)) / K:
+    even chances are mixed in, just as much as that takes. Whether the learner inside was followed is drawn given the
+    action; it learns from these rounds alone.
 
     Parameters
     ----------
@@ -233,7 +231,7 @@ class Guarded(Around):
 
     def _look(self) -> None:
         allowed = self._allowed(self.played)
-        if self._known() <= allowed:
+        if self._known() <= allowed:  # since the last look it has grown by no more than the costs paid
             return
         self._seen, self._paid = self.certificate() - self.ledger.others, self._own()
         self.looks += 1

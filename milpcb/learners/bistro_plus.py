@@ -55,9 +55,8 @@ class BistroPlus(Learner):
         e_y, which has less variance ("signed": c - 1/2 for c); None takes the relaxation's own
     anytime : go on with the bounds that an oracle with a time or gap limit can give; ``oracle_error()`` adds up what
         they may have cost. Without it an unproved answer is an error
-    future : "fresh" draws a future in each round, as published; "once" before the first round
-        (milpcb/theory/one_draw.md): expected regret is the same, few queries are asked, and one rule is in force at any
-        time, ``rule()``; but regret varies more from run to run, and nothing is promised where costs react to the play
+    future : "fresh" draws a future in each round, as published; "once" before the first round: one ``rule()`` is in
+        force at any time, but nothing is promised where costs react to the play (milpcb/theory/one_draw.md)
     futures : with "once", how many futures are drawn, of which each round takes one at random: regret varies less
     redraw : with "once", all futures are drawn anew after every so many rounds
 

@@ -23,13 +23,12 @@ class Conservative(Around):
     """Any learner, kept from costing much more than a baseline would have.
 
     With probability ``confidence``, after every round (statement 18 of milpcb/theory/confidence.md), the total cost so
-    far is at most (1 + loss) times the baseline's, plus the allowance.
-
-    Where paid + 1 <= (1 + loss) floor + allowance, ``floor`` the proved cost of the baseline so far, the learner's q is
-    played, mixed with a share mu of the baseline's action so that the floor grows: in the n-th such round min(1/2,
-    share / n^(1/3)). Else the baseline's action is played. Until its cost is known, a round of the first kind counts as
-    1 on the left and 0 on the right. Whether the learner inside was followed in it is drawn given the action; else it
-    gives the round up. ``bound()`` is that of the learner inside plus what was paid where it was not followed.
+    far is at most (1 + loss) times the baseline's, plus the allowance. Where paid + 1 <= (1 + loss) floor + allowance,
+    ``floor`` the proved cost of the baseline so far, the learner's q is played, mixed with a share mu of the baseline's
+    action so that the floor grows: in the n-th such round min(1/2, share / n^(1/3)). Else the baseline's action is
+    played. Until its cost is known, a round of the first kind counts as 1 on the left and 0 on the right. Whether the
+    learner inside was followed in it is drawn given the action; else it gives the round up. ``bound()`` is that of the
+    learner inside plus what was paid where it was not followed.
 
     Parameters
     ----------

@@ -121,9 +121,8 @@ class PolicyElimination(Learner):
     Round t, with l_t = log(4 N t^2 / delta), b_t = 2 sqrt(2 K l_t / t), mu_t = min(1/(2K), sqrt(l_t / (2 K t)))
     (constants as we know them): choose P over the survivors such that E_x[1 / ((1 - K mu_t) P(pi(x)|x) + mu_t)] <= 2K
     for each of them; play that; drop every policy whose mean estimated reward is more than 2 b_t below the best one's.
-    P is solved for again only when t has grown by a factor g = 1.1. Regret grows by sqrt(g) at most: policies in play
-    survived the last such round s, so their regret is a multiple of b_s <= sqrt(g) b_t, and exploration costs K mu_s <=
-    sqrt(g) K mu_t.
+    P is solved for again only when t has grown by a factor g = 1.1: b and mu of the last such round s, and so regret,
+    are larger by sqrt(g) at most.
 
     Parameters
     ----------

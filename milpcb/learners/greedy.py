@@ -174,10 +174,9 @@ class EpochGreedy(GreedyLearner):
     """Epoch l: one uniform round, a training on the l uniform rounds so far, then s_l rounds of the policy it gives.
 
     Setting: i.i.d. rounds; T need not be known. s_l = floor(1 / eps_l), where eps_l = min(1, sqrt(2 K log N / l))
-    bounds what the policy may lose in a round. So each epoch loses at most 1 in its uniform round and at most s_l eps_l
-    <= 1 in the others. Guarantee: E[regret] <= 2 L(T) + sqrt(T log N / 2), L(T) the number of epochs begun by round T:
-    to leading order 3.30 T^(2/3) (K log N)^(1/3). The algorithm and the argument are Langford & Zhang's (2007); eps_l
-    and the constant are derived for this project. Oracle: one minimiser per epoch, so about T^(-1/3) calls a round.
+    bounds what the policy may lose in a round. Guarantee: E[regret] <= 2 L(T) + sqrt(T log N / 2), L(T) the number of
+    epochs begun by round T: to leading order 3.30 T^(2/3) (K log N)^(1/3). The algorithm and the argument are Langford
+    & Zhang's (2007); eps_l and the constant are derived for this project. Oracle: one minimiser per epoch.
 
     Parameters
     ----------

@@ -150,11 +150,10 @@ class ILoveToConBandits(EpochLearner):
         return 1.0 / (self.psi * self.exploration(t))
 
     def guarantee(self) -> float:
-        """Return a bound on expected regret: the theorem's, plus delta T for when it fails (arXiv 1402.0555v2).
+        """Return the theorem's bound (arXiv 1402.0555v2), plus delta T for when it fails; infinite unless psi = 100.
 
-        It is infinite unless psi = 100 and T is set. The constant is near 900, so the bound exceeds T until T is
-        about 1e9: at any practical horizon it is no use. The theorem compares with the policy of least expected cost;
-        the best in hindsight may cost less by sqrt(T log N / 2) in expectation, which is not added.
+        It exceeds T until T is about 1e9. The best policy in hindsight may cost less than that of least expected cost,
+        which the theorem compares with, by sqrt(T log N / 2) in expectation; that is not added.
         """
         if self.psi != PSI or self.horizon is None:
             return np.inf

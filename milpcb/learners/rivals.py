@@ -30,8 +30,7 @@ class VW(Learner):
 
     Setting: costs of one law, given context and action; no guarantee is computed. Every round is a multi-line example:
     a shared line with the features of the context that are not 0, ``|x 0:1.0 3:0.5``, and a line for each action, ``|a
-    2``. ``--interactions xxa`` gives weights for each pair of features, which a decision tree of depth 2 needs. Saved
-    models of VW do not go on bit-identically, so the state is the list of all rounds, which ``restore`` learns again.
+    2``. Saved models of VW do not go on bit-identically, so ``restore`` learns all rounds again.
 
     Parameters
     ----------

@@ -76,11 +76,9 @@ class Signed(Coordinate):
     """Estimates of c - 1/2, and future noise of +-L/2 on one uniform action with probability 2 (K - 1) / L.
 
     Totals are kept in units of L/2: estimates are 0 or +-1, each kept round adds +-1 to one action. The oracle is asked
-    for psi_0 and for psi_i with action i made cheaper by one unit: i is a leader exactly where that is psi_0 - 1. A
-    single minimiser must be one drawn evenly from the leaders' actions.
-
-    The guarantee is that of one sign on one action (see Coordinate) at this rate and unit; to leading order it is
-    (K - 1)/K sqrt(T L log N) + T (K - 1) / L, least at L = (4 K^2 T / log N)^(1/3).
+    for psi_i with action i made cheaper by one unit: i is a leader exactly where that is psi_0 - 1. The guarantee is
+    that of Coordinate at this rate and unit; to leading order it is (K - 1)/K sqrt(T L log N) + T (K - 1) / L, least at
+    L = (4 K^2 T / log N)^(1/3).
     """
 
     hit = 1

@@ -67,11 +67,9 @@ class Centred(Paper):
 class Half(Centred):
     """Future noise eps Z / 2 with Z = L with probability 4/L: the paper's law with 1/(4 K) of its variance.
 
-    The sharpest relaxation of the same game with independent actions, derived for this project from the noise condition
-    (statements 3 to 5 of milpcb/theory/README.md). The rate T^(2/3) (K log N)^(1/3) is that of Banihashem, Hajiaghayi,
-    Shin & Springer (2023); the construction is our own.
-
-    Totals are kept in units of L/2, so an estimate is 0 or 2 and the noise 0 or +-1; phi is 0, 1/2 or 1.
+    The sharpest relaxation of the same game with independent actions, derived for this project (statements 3 to 5 of
+    milpcb/theory/README.md). The rate T^(2/3) (K log N)^(1/3) is that of Banihashem, Hajiaghayi, Shin & Springer
+    (2023). Totals are kept in units of L/2: an estimate is 0 or 2 and the noise 0 or +-1; phi is 0, 1/2 or 1.
     """
 
     hit = 2
