@@ -11,7 +11,7 @@ from milpcb.learners import ContextualFTPL
 from milpcb.learners.adaptive_noise import MOST, Noise, Spread, spread
 from policies import DecisionTrees
 
-from .rounds import perturbed, play_planted
+from .rounds import perturbed, play_planted, tail
 
 OPPOSITE = [[0], [1]]  # two policies on one context
 adaptive = partial(perturbed, epsilon="adaptive")
@@ -33,8 +33,8 @@ def test_noise_is_of_laplace_variables() -> None:
     n = 200_000
     drawn = Noise(n, rng.child(0, "test")).draw()
     for x in (1.0, 2.5):
-        for tail, chance in ((np.abs(drawn) > x, np.exp(-x)), (drawn > x, np.exp(-x) / 2)):
-            assert abs(tail.mean() - chance) < 5 * np.sqrt(chance / n)
+        for beyond, chance in ((np.abs(drawn) > x, np.exp(-x)), (drawn > x, np.exp(-x) / 2)):
+            assert abs(beyond.mean() - chance) < 5 * np.sqrt(chance / n)
 
 
 def test_spread_of_two_policies_is_half_the_mean_distance() -> None:
@@ -60,13 +60,6 @@ def test_spread_stops_when_it_is_precise() -> None:
 # --------------------------------------------------------------------------- the steps of the proof
 
 
-def below(s: Any) -> Any:
-    """Return P(X - Y > s) for independent Laplace variables of scale 1."""
-    s = np.asarray(s, dtype=float)
-    half = np.exp(-np.abs(s)) * (2 + np.abs(s)) / 4
-    return np.where(s >= 0, half, 1 - half)
-
-
 @pytest.mark.parametrize("cap", [1, 30])
 @pytest.mark.parametrize("lead", [0.0, -2.5])
 @pytest.mark.parametrize("epsilon", [2.0, 0.02])
@@ -78,12 +71,12 @@ def test_moments_of_delta_are_within_those_of_the_proof(epsilon: float, lead: fl
     """
     mean = square = 0.0
     for ahead in (lead, -lead):  # of action 0, of action 1
-        p = float(below(epsilon * ahead))
+        p = float(tail(epsilon * ahead))
         for j in range(1, 2000 if cap == 30 else cap + 1):
             j_cut = min(j, cap)
             chance = p * (1 - p) ** (j - 1) if j < cap else (1 - p) ** (cap - 1)
             u = np.linspace(0.0, j_cut, 2001)
-            over = below(epsilon * (ahead + u))
+            over = tail(epsilon * (ahead + u))
             gain, gain_squared = np.trapezoid(over, u), np.trapezoid(2 * u * over, u)
             mean += p * chance * (1 - gain)
             square += p * chance * (1 - 2 * gain + gain_squared)

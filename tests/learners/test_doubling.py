@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from milpcb import FinitePool
-from milpcb.learners import BistroPlus, Doubling, Exp4, Learner
+from milpcb.learners import BistroPlus, Doubling, Exp4, Learner, Uniform
 from milpcb.plugins import registry
 from milpcb.rng import child
 from milpcb.types import Floats
@@ -39,31 +39,19 @@ def played(learner: Learner, start: int, stop: int) -> Floats:
     return np.array(made)
 
 
-class Recorder(Learner):
-    """Notes down what it is made with, and how many rounds it plays."""
+class Recorder(Uniform):
+    """Notes down what it is made with."""
 
-    kept = ("rounds",)
     horizon: int
     made: list[Recorder]
 
     def __init__(self, *, horizon: int, seed: int, n_actions: int) -> None:
-        super().__init__(n_actions=n_actions, horizon=horizon, seed=seed)
-        self.rounds = 0
+        super().__init__(n_actions, horizon=horizon, seed=seed)
         self.made.append(self)
-
-    def _act(self, row: int) -> Floats:
-        """Play uniformly."""
-        del row
-        return np.full(self.n_actions, 1 / self.n_actions)
-
-    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Count."""
-        del row, action, cost, probability
-        self.rounds += 1
 
     def oracle_error(self) -> float:
         """Return the number of rounds."""
-        return float(self.rounds)
+        return float(self.played)
 
 
 @pytest.fixture
@@ -83,11 +71,11 @@ def test_phases_start_where_they_should(recorder: type[Recorder]) -> None:
     learner = doubling(inner="recorder", first=5)
     played(learner, 0, 75)
     assert [made.horizon for made in recorder.made] == [5, 10, 20, 40]
-    assert [made.rounds for made in recorder.made] == [5, 10, 20, 40]
+    assert [made.played for made in recorder.made] == [5, 10, 20, 40]
     assert len({made.seed for made in recorder.made}) == 4
     assert [made.seed for made in recorder.made] == [seed_of(phase) for phase in range(4)]
     played(learner, 75, 76)
-    assert [made.rounds for made in recorder.made] == [5, 10, 20, 40, 1]
+    assert [made.played for made in recorder.made] == [5, 10, 20, 40, 1]
 
 
 def test_oracle_errors_add_up_over_phases(recorder: type[Recorder]) -> None:
@@ -98,7 +86,7 @@ def test_oracle_errors_add_up_over_phases(recorder: type[Recorder]) -> None:
         played(first, t, t + 1)
     second.restore(first.state())
     assert second.oracle_error() == 40
-    assert (recorder.made[-1].horizon, recorder.made[-1].rounds) == (40, 5)
+    assert (recorder.made[-1].horizon, recorder.made[-1].played) == (40, 5)
 
 
 def test_the_second_phase_is_a_fresh_learner() -> None:

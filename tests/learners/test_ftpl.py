@@ -11,7 +11,7 @@ from milpcb.errors import InputError
 from milpcb.learners import ContextualFTPL
 from policies import DecisionTrees
 
-from .rounds import LABELINGS, drawn, perturbed, play_planted
+from .rounds import LABELINGS, drawn, perturbed, play_planted, tail
 
 OPPOSITE = [[0], [1]]  # two policies on one context
 ftpl = partial(perturbed, horizon=100)
@@ -32,11 +32,6 @@ def learnt(learner: Any, row: int, action: int, cost: float) -> Any:
     after = learner.state()["leader"]["past"][row]
     assert after[action] == pytest.approx(before + estimate)
     return after
-
-
-def tail(s: float) -> float:
-    """Return P(X - Y > s) for independent Laplace variables of scale 1."""
-    return float(np.exp(-s) * (2 + s) / 4) if s >= 0 else 1 - tail(-s)
 
 
 def frequency(learner: Any, row: int, action: int, draws: int = 1500) -> float:

@@ -8,27 +8,22 @@ import pytest
 
 from milpcb.learners import ILoveToConBandits, RandomizedUCB
 from milpcb.learners.low_variance import descend, smooth
-from milpcb.oracles.base import Oracle
 from milpcb.types import Answer, Floats, Ints
 
 from .rounds import each_round, listed, mass_of, table_of
 
 
-class Recorder:
-    """An oracle that remembers the labels of its answers."""
+def recorded(oracle: Any) -> list[Ints]:
+    """Return the list of the labels of all answers to come."""
+    answers, minimise = list[Ints](), oracle.minimise
 
-    def __init__(self, oracle: Oracle) -> None:
-        self._oracle, self.answers = oracle, list[Ints]()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._oracle, name)
-
-    def minimise(self, costs: Floats) -> Answer:
-        """Answer and remember."""
-        answer = self._oracle.minimise(costs)
-        assert answer.policy is not None
-        self.answers.append(answer.policy.predict(self._oracle.contexts))
+    def remembered(costs: Floats) -> Answer:
+        answer: Answer = minimise(costs)
+        answers.append(answer.policy.predict(oracle.contexts))  # type: ignore[union-attr]
         return answer
+
+    oracle.minimise = remembered
+    return answers
 
 
 @dataclass
@@ -94,12 +89,13 @@ def test_coordinate_descent_solves_op(seed: int) -> None:
     K, n = log.K, len(log.x)
     mu, psi = float(rng.uniform(0.05, 1) / (2 * K)), float(10 ** rng.uniform(-2, 2))
     b = log.regrets() / (psi * mu)
-    oracle = Recorder(listed(log.labelings, K))
+    oracle = listed(log.labelings, K)
+    answers = recorded(oracle)
     masses = list(descend(*log.problem(mu, 1 / (psi * mu)), np.zeros((log.labelings.shape[1], K)), oracle))
-    assert len(oracle.answers) == len(masses)  # one call a step, and one that finds nothing to fix
+    assert len(answers) == len(masses)  # one call a step, and one that finds nothing to fix
 
     Q, potentials = np.zeros(len(log.labelings)), []
-    for mass, answer in zip(masses, oracle.answers, strict=True):
+    for mass, answer in zip(masses, answers, strict=True):
         Q *= min(1.0, 2 * K / max(float(Q @ (2 * K + b)), 1e-300))
         assert mass == pytest.approx(log.mass(Q), abs=1e-9)
         q = smooth(log.mass(Q), mu)
