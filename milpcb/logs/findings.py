@@ -61,8 +61,8 @@ class Claims:
         gain = IntervalEstimate(found.gain, nan, found.lower, found.upper)
         words = tuple(found.words()[1:] if by_estimates else found.words()[-2:])
         learning = found.cross_fitted if by_estimates else None
-        claims = found.value, gain, found.most, found.small, found.state, words, found.enough, found.band, learning
-        return cls(*claims)
+        claims = found.value, gain, found.most, found.small, found.state, words
+        return cls(*claims, found.diagnostics.enough_events, found.band, learning)
 
 
 @dataclass(frozen=True, eq=False)

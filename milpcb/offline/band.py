@@ -77,13 +77,10 @@ class Claim:
     p_value: float
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """Claims about all policies of a class at once."""
-
-    claim: Claim  # on the gain of the policy chosen
-    value: tuple[float, float]  # ends of its value, in the unit and sign of the outcome
-    most: float  # no policy of the class gains more
+def least_favourable(claims: Sequence[Claim]) -> Claim:
+    """Return the claim over whichever lottery is best in truth, from those over each."""
+    gain, lower, upper = (min(getattr(claim, end) for claim in claims) for end in ("gain", "lower", "upper"))
+    return Claim(gain, lower, upper, max(claim.p_value for claim in claims))
 
 
 def band(
@@ -96,10 +93,11 @@ def band(
     level: float,
     rng: Generator,
     progress: Progress,
-) -> Bounds:
-    """Return bounds that hold with the probability ``level``, however the policy that plays ``chosen`` (n,) was found.
+) -> tuple[Claim, tuple[float, float], float]:
+    """Return the claim on the gain of the policy that plays ``chosen`` (n,), however it was found, and two bounds.
 
-    There are at least level / (1 - level) ``draws``; ``progress`` is called after each.
+    They are the ends of its value, in the unit and sign of the outcome, and what no policy of the class gains more
+    than. There are at least level / (1 - level) ``draws``; ``progress`` is called after each.
     """
     own = scores.gains[np.arange(len(chosen)), chosen]
     centre = float(scores.weight / scores.weight.sum() @ own)
@@ -119,7 +117,7 @@ def band(
     if scores.log.group is None:
         z = float(norm.ppf(1 - (1 - level) / len(gains)))
         most = min(gain.most(z) for gain in gains)
-    return Bounds(claim, (ends[0], ends[1]), most)
+    return claim, (ends[0], ends[1]), most
 
 
 def _claims(every: Sequence[Process], noise: Floats, chosen: Ints, level: float) -> tuple[Claim, float]:
@@ -127,14 +125,12 @@ def _claims(every: Sequence[Process], noise: Floats, chosen: Ints, level: float)
     down = noise[:, :, 1].max(axis=1)
     reaches = [quantile(np.maximum(up, UPPER * down), level) for up in noise[:, :, 0].T]
     widest = max(reaches) / UPPER
-    gains = np.array([each.total(chosen) for each in every])
-    penalties = np.array([each.penalty(chosen) for each in every])
-    itself = np.array([not each.at(chosen).any() for each in every])  # whose gain over itself is 0
-    lower = np.where(itself, 0.0, gains - penalties - reaches)
-    upper = np.where(itself, 0.0, gains + penalties + widest)
-    tails = [each.p_value(own) for each, own in zip(every, noise[:, :, 0].T, strict=True)]
-    most = min(each.greatest_on_all(-1.0) for each in every) + widest
-    return Claim(float(gains.min()), float(lower.min()), float(upper.min()), max(tails)), float(most)
+    claims = []
+    for each, reach, up in zip(every, reaches, noise[:, :, 0].T, strict=True):
+        gain, penalty, itself = each.total(chosen), each.penalty(chosen), not each.at(chosen).any()
+        ends = (0.0, 0.0) if itself else (gain - penalty - reach, gain + penalty + widest)
+        claims.append(Claim(gain, *ends, each.p_value(up)))
+    return least_favourable(claims), min(each.greatest_on_all(-1.0) for each in every) + widest
 
 
 class Process:

@@ -24,7 +24,7 @@ from scipy.stats import norm
 
 from milpcb.data.columns import as_numbers
 from milpcb.errors import InputError
-from milpcb.offline.band import Claim, Progress
+from milpcb.offline.band import Claim, Progress, least_favourable
 from milpcb.offline.nuisances import stratified_folds
 from milpcb.offline.question import Question
 from milpcb.offline.reference import Reference, against
@@ -59,22 +59,16 @@ class Learning:
     reference: Reference
     level: float
 
-    def split_claim(self) -> tuple[Claim, Ints]:
-        """Return the least favourable claim over all lotteries that may be best, as the gain over the best is.
+    def claim(self, draws: int, rng: Generator, progress: Progress) -> Claim:
+        """Return the least favourable claim over all lotteries that may be best, with a p-value of the simulated law.
 
-        It is that of one split, or of the split (n,) of the median p-value, by the normal law.
+        ``progress`` is called after each draw, of at most ``draws`` for every lottery.
         """
         first = self._of_split(self.scores.fold)
         splits = [(first, self.scores.fold)]
         if (1 - self.level) / NEAR < first.p_value < NEAR * (1 - self.level):
             splits += [(self._of_split(fold), fold) for fold in _other_splits(self.scores)]
-        return sorted(splits, key=lambda split: split[0].p_value)[len(splits) // 2]
-
-    def calibrated(self, claim: Claim, fold: Ints, draws: int, rng: Generator, progress: Progress) -> Claim:
-        """Return the claim of a split with a p-value of the simulated law; the other parameters are those of ``band``.
-
-        ``progress`` is called after each draw, of at most ``draws`` for every lottery.
-        """
+        claim, fold = sorted(splits, key=lambda split: split[0].p_value)[len(splits) // 2]
         worst = claim.p_value
         if worst >= SURELY:
             return claim
@@ -101,12 +95,11 @@ class Learning:
             yield bool(sums.sum() >= t * np.sqrt(np.square(sums).sum()))
 
     def _of_split(self, fold: Ints) -> Claim:
+        """Return the claim by one split, by the normal law."""
         scores = self.scores
         played = held_out(self.question, scores.costs, fold)
         own = scores.gains[np.arange(len(played)), played]
-        claims = [self._over(own, lottery) for lottery in against(self.reference)]
-        gain, lower, upper = (min(getattr(claim, end) for claim in claims) for end in ("gain", "lower", "upper"))
-        return Claim(gain, lower, upper, max(claim.p_value for claim in claims))
+        return least_favourable([self._over(own, lottery) for lottery in against(self.reference)])
 
     def _over(self, own: Floats, lottery: Floats) -> Claim:
         """Return the claim over one lottery; where the rows do not differ at all, nothing is gained."""

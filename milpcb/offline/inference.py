@@ -13,8 +13,9 @@ import numpy as np
 from milpcb.constraints import Constraint, LabelConstraint
 from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number, percent
-from milpcb.offline.band import Bounds, Claim, Progress, affordable, band
+from milpcb.offline.band import Claim, Progress, affordable, band
 from milpcb.offline.cross_fitting import Learning
+from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
 from milpcb.offline.question import Best, Question, asked_about
@@ -26,56 +27,65 @@ from milpcb.rng import child
 SMALL = 0.1  # standard deviations of the outcome: a gain that is called small where no amount is given
 
 
+SAME_WAY = 0.5  # the greatest gain of the class is above the median of its noise
+
+
+class State(StrEnum):
+    """Conclusion from a log on treating people differently.
+
+    ``TARGET``: policies learnt on other rows show that some policy gives more than the best allowed way that does not
+    look at people (their p-value is at most 1 - level), *and* the band points the same way (its p-value is at most
+    ``SAME_WAY``): it is false no more often than the first claim, which is calibrated by itself.
+    ``ALIKE``: they do not show it, *and* no policy of the class gains more than a stated small amount.
+    ``EARLY``: neither; or a few rows decide, or the two claims do not agree.
+    """
+
+    TARGET = "target"
+    ALIKE = "alike"
+    EARLY = "early"
+
+
 @dataclass(frozen=True, eq=False)
-class Inference:
+class Inference(Claim):
     """Claims about the best policy of a class, after the search for it.
 
     Attributes
     ----------
+    gain : how much better the policy looks than ``reference``: too good, as it was chosen for it
+    lower, upper : bounds on its gain, those of the band
+    p_value : of "no policy of this class is better than the reference", the cross-fitted one
     policy : the best policy on the rows, or the one that was asked about
-    gain : how much better it looks than ``reference``: too good, as it was chosen for it
     reference : the best allowed way that does not look at people; every gain here is over this one
     band : bounds that hold for every policy of the class at once, so for the chosen one
     value : of ``policy``, with the band's ends: they hold although it was chosen on these rows
     most : no policy of the class gains more than this over ``reference``
     cross_fitted : the gain of learning on all folds but one, with its p-value; not that of ``policy``
-    state : "target", "alike" or "early", see ``milpcb.offline.State``
     small : the gain up to which differences between people are called small, in the unit of the outcome
     level : how often each claim holds
     draws : of the band, as many as were made
-    enough : whether enough rows carry the noise for the claims to hold
-    fits : whether the propensities that were given fit the log, without which no claim holds
+    diagnostics : whether enough rows carry the noise, and given propensities fit the log, without which no claim holds
 
     """
 
     policy: FoundPolicy
-    gain: float
     reference: Reference
     band: Claim
     value: IntervalEstimate
     most: float
     cross_fitted: Claim
-    state: State
     small: float
     level: float
     draws: int
-    enough: bool
-    fits: bool
+    diagnostics: Diagnostics
 
     @property
-    def lower(self) -> float:
-        """The lower bound on the gain of ``policy`` over the reference: that of the band."""
-        return self.band.lower
-
-    @property
-    def upper(self) -> float:
-        """The upper bound on the gain of ``policy`` over the reference: that of the band."""
-        return self.band.upper
-
-    @property
-    def p_value(self) -> float:
-        """The p-value of "no policy of this class is better than the reference": the cross-fitted one."""
-        return self.cross_fitted.p_value
+    def state(self) -> State:
+        """The state in which both claims agree; a reference that breaks the constraints is never advised."""
+        if not (self.diagnostics.enough_events and self.diagnostics.fits):
+            return State.EARLY
+        if self.cross_fitted.p_value <= 1 - self.level:
+            return State.TARGET if self.band.p_value <= SAME_WAY else State.EARLY
+        return State.ALIKE if self.most <= self.small and self.reference.allowed else State.EARLY
 
     def words(self) -> list[str]:
         """Return what follows and what does not, a sentence each."""
@@ -102,9 +112,9 @@ class Inference:
         if self.state is State.ALIKE:
             small = self._amount(self.small)
             return f"Treat all alike, by {other}: no policy of the class gains more than {small} over it."
-        if not self.fits:
+        if not self.diagnostics.fits:
             return "Too early to decide: the propensities do not fit the log, so nothing that follows from them holds."
-        if not self.enough:
+        if not self.diagnostics.enough_events:
             return "Too early to decide: the differences rest on too few rare, large outcomes."
         return f"Too early to decide whether treating people differently gives more than {other}."
 
@@ -162,28 +172,26 @@ def inference(
     rng = child(seed, "offline", "band")
     chosen = np.asarray(found.predict(contexts))
     times = affordable(asked, least, len(weight), question.oracle, len(against(reference)))
-    learning = Learning(question, scores, reference, share)
-    split, fold = learning.split_claim()
     tick = progress or (lambda *_: None)
     how: dict[str, Any] = {"draws": times, "level": share, "rng": rng, "progress": tick}
-    bounds = band(question.oracle, scores, chosen, reference, **how)
-    crossed = learning.calibrated(split, fold, times, child(seed, "offline", "signs"), tick)
+    bounds, ends, most = band(question.oracle, scores, chosen, reference, **how)
+    crossed = Learning(question, scores, reference, share).claim(times, child(seed, "offline", "signs"), tick)
     own = scores.mean(scores.table[np.arange(len(chosen)), chosen])
-    enough, fits = scores.diagnostics.enough_events, scores.diagnostics.fits
     return Inference(
+        gain=bounds.gain,
+        lower=bounds.lower,
+        upper=bounds.upper,
+        p_value=crossed.p_value,
         policy=found,
-        gain=bounds.claim.gain,
         reference=reference,
-        band=bounds.claim,
-        value=IntervalEstimate(own.estimate, own.standard_error, *bounds.value),
-        most=bounds.most,
+        band=bounds,
+        value=IntervalEstimate(own.estimate, own.standard_error, *ends),
+        most=most,
         cross_fitted=crossed,
-        state=state_of(crossed, bounds, reference, level=share, small=limit, enough=enough and fits),
         small=limit,
         level=share,
         draws=times,
-        enough=enough,
-        fits=fits,
+        diagnostics=scores.diagnostics,
     )
 
 
@@ -197,35 +205,3 @@ def _best_seen(question: Question, scores: Scores) -> FoundPolicy:
     if scores.overlap == "ignore":
         return search([]).policy
     return seen_everywhere(search, question.contexts, counts, expected, None).policy
-
-
-SAME_WAY = 0.5  # the greatest gain of the class is above the median of its noise
-
-
-class State(StrEnum):
-    """Conclusion from a log on treating people differently.
-
-    ``TARGET``: policies learnt on other rows show that some policy gives more than the best allowed way that does not
-    look at people (their p-value is at most 1 - level), *and* the band points the same way (its p-value is at most
-    ``SAME_WAY``): it is false no more often than the first claim, which is calibrated by itself.
-    ``ALIKE``: they do not show it, *and* no policy of the class gains more than a stated small amount.
-    ``EARLY``: neither; or a few rows decide, or the two claims do not agree.
-    """
-
-    TARGET = "target"
-    ALIKE = "alike"
-    EARLY = "early"
-
-
-def state_of(
-    cross_fitted: Claim, bounds: Bounds, reference: Reference, *, level: float, small: float, enough: bool
-) -> State:
-    """Return the state in which both claims agree; a ``reference`` that breaks the constraints is never advised.
-
-    ``enough`` is whether either claim may hold, by the rows that carry the noise.
-    """
-    if not enough:
-        return State.EARLY
-    if cross_fitted.p_value <= 1 - level:
-        return State.TARGET if bounds.claim.p_value <= SAME_WAY else State.EARLY
-    return State.ALIKE if bounds.most <= small and reference.allowed else State.EARLY

@@ -1,5 +1,6 @@
 """The band against lists of all policies, the cross-fitted claim by hand, and both on trials whose truth is known."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,8 +10,7 @@ from scipy.stats import norm
 from milpcb import share_at_most
 from milpcb.errors import InputError
 from milpcb.offline import Claim, State, inference, read_log, scores
-from milpcb.offline.band import REACH, SHAPE, UPPER, Bounds
-from milpcb.offline.inference import state_of
+from milpcb.offline.band import REACH, SHAPE, UPPER
 from milpcb.rng import child
 from policies import DecisionTrees
 from tests.offline.cases import labelings, learnt_elsewhere
@@ -164,5 +164,6 @@ def test_progress_is_told_after_every_draw():
 def test_the_state_of_two_claims(crossed, band, most, allowed, enough, state):
     """Evidence is that of policies learnt on other rows; the band must not point the other way."""
     first, second = (Claim(0.0, 0.0, 0.0, p) for p in (crossed, band))
-    bounds, reference = Bounds(second, (0.0, 0.0), most), SimpleNamespace(allowed=allowed)
-    assert state_of(first, bounds, reference, level=0.95, small=1.0, enough=enough) == state
+    reference, known = SimpleNamespace(allowed=allowed), SimpleNamespace(enough_events=enough, fits=True)
+    given = {"cross_fitted": first, "band": second, "most": most, "reference": reference, "diagnostics": known}
+    assert replace(claims_of(drawn()), small=1.0, **given).state == state

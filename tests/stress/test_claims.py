@@ -210,7 +210,7 @@ def outcomes(design: Design, found: Inference, aside: Evaluation | None, naive: 
         "cross-fitted finds": found.cross_fitted.p_value <= 0.05,
         "fixed beforehand holds": naive <= gain + 1e-9,
         "fixed beforehand finds": naive > 0,
-        "too few losses for gains": not found.enough,
+        "too few losses for gains": not found.diagnostics.enough_events,
         "too few for values": not events,
         "value holds, not flagged": events and found.value.lower <= value <= found.value.upper,
         "gain aside holds": aside is None or aside.gain.lower - 1e-9 <= gain <= aside.gain.upper + 1e-9,
