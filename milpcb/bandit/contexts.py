@@ -11,9 +11,9 @@ from milpcb.core.checks import LARGEST, several
 from milpcb.core.text import folded
 from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded
 from milpcb.data.fields import NULLS, Field, UnfitError, plain
-from milpcb.data.frames import in_order, is_frame, named, named_rows, no_such, records, table_names
+from milpcb.data.frames import GivenColumn, in_order, is_frame, named, named_rows, no_such, records, table_names
 from milpcb.data.made_columns import declared_columns
-from milpcb.data.schema import Schema
+from milpcb.data.schema import Schema, inferred
 from milpcb.data.tables import frame_of
 from milpcb.errors import InputError, clipped, shown
 from milpcb.protocols import PolicyClass

@@ -27,11 +27,11 @@ from milpcb.logs.questions import budget_section, front_section, near_section, o
 from milpcb.logs.sections import PageSection, Unit
 from milpcb.logs.source import ScoredRows, Source
 from milpcb.offline import Evaluation, Stability, State, best_reference, evaluate, inference, kept_aside, stability
-from milpcb.offline.compressed import CompressedLog, at_level, evaluate_sums
+from milpcb.offline.compressed import CompressedLog, evaluate_sums
 from milpcb.offline.evaluation import over_best
 from milpcb.offline.hashing import uniforms
 from milpcb.offline.inference import SMALL
-from milpcb.offline.intervals import UNKNOWN
+from milpcb.offline.intervals import UNKNOWN, at_level
 from milpcb.offline.restrictions import Question, gain_band
 from milpcb.offline.sufficient_statistics import Statistics
 from milpcb.protocols import open_class

@@ -34,7 +34,7 @@ Rows that belong together are drawn together. Where rows are many there are fewe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -42,8 +42,8 @@ import numpy as np
 from numpy.random import Generator
 from scipy.stats import norm
 
-from milpcb.core.checks import ROUNDING, check_confidence, whole
-from milpcb.offline.intervals import drawn_again
+from milpcb.core.checks import ROUNDING, whole
+from milpcb.offline.intervals import check_level
 from milpcb.offline.reference import Reference, against
 from milpcb.offline.scores import Scores
 from milpcb.oracles.base import Oracle
@@ -62,6 +62,20 @@ def affordable(asked: int, least: int, n: int, oracle: Oracle, lotteries: int = 
     """Return how many draws on ``n`` rows are made of those ``asked`` for: fewer where each is long."""
     work = n * oracle.n_actions * max(1.0, oracle.contexts.shape[1] ** 2 / 2) * max(1.0, lotteries / FEW)
     return max(least, min(asked, int(WORK / work)))
+
+
+def fewest_draws(level: float) -> int:
+    """Return how many draws have a quantile at the ``level``."""
+    return ceil(level / (1 - level) - ROUNDING)
+
+
+def drawn_again(rng: Generator, members: Ints, times: int, progress: Progress | None = None) -> Iterator[Floats]:
+    """Yield how often each row (n,) is in each of several resamples of groups of rows, ``members`` (n,) 0, 1, ..."""
+    groups = int(members.max()) + 1
+    for draw in range(times):
+        yield np.bincount(rng.integers(groups, size=groups), minlength=groups).astype(float)[members]
+        if progress is not None:
+            progress(draw + 1, times)
 
 
 @dataclass(frozen=True)
@@ -92,7 +106,7 @@ def band(
     draws: int,
     level: float,
     rng: Generator,
-    progress: Progress,
+    progress: Progress | None,
 ) -> tuple[Claim, tuple[float, float], float]:
     """Return the claim on the gain of the policy that plays ``chosen`` (n,), however it was found, and two bounds.
 
@@ -103,14 +117,10 @@ def band(
     centre = float(scores.weight / scores.weight.sum() @ own)
     value = Process(oracle, scores, np.full(len(own), centre))
     gains = [Process(oracle, scores, reference.ways.mixed(p, scores.gains)) for p in against(reference)]
-    members = scores.log.members
     noise, spread = np.empty((draws, len(gains), 2)), np.empty(draws)
-    for draw in range(draws):
-        counts = drawn_again(rng, members)
+    for draw, counts in enumerate(drawn_again(rng, scores.log.members, draws, progress)):
         spread[draw] = max(value.greatest(counts))
-        for i, gain in enumerate(gains):
-            noise[draw, i] = np.maximum(gain.greatest(counts), 0.0)
-        progress(draw + 1, draws)
+        noise[draw] = np.maximum([gain.greatest(counts) for gain in gains], 0.0)
     reach = quantile(spread, level) + value.penalty(chosen)
     ends = sorted(scores.sign * (centre + end) for end in (-reach, reach))
     claim, most = _claims(gains, noise, chosen, level)
@@ -153,16 +163,12 @@ class Process:
         self, asked: int, level: float, rng: Generator, *, both: bool = False, tick: Progress | None = None
     ) -> float:
         """Return q: in the share ``level`` of the draws the noise of lower ends, or of ``both``, is at most this."""
-        least = ceil(check_confidence(level) / (1 - level) - ROUNDING)
-        times = affordable(whole("draws", asked, 1), least, len(self._own), self._oracle)
-        noise = np.zeros(times)
-        for draw in range(times):
-            counts = drawn_again(rng, self._members)
+        times = affordable(whole("draws", asked, 1), fewest_draws(check_level(level)), len(self._own), self._oracle)
+        noise = []
+        for counts in drawn_again(rng, self._members, times, tick):
             up, down = self.greatest(counts) if both else (self._ask(counts - self._u @ counts, counts), 0.0)
-            noise[draw] = max(up, UPPER * down, 0.0)
-            if tick is not None:
-                tick(draw + 1, times)
-        return quantile(noise, level)
+            noise.append(max(up, UPPER * down, 0.0))
+        return quantile(np.array(noise), level)
 
     def _ask(self, multipliers: Floats, counts: Floats) -> float:
         costs = counts[:, None] * self._penalty

@@ -25,7 +25,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.evaluation import Evaluation, LeafValue, over_best
-from milpcb.offline.intervals import UNKNOWN, IntervalEstimate
+from milpcb.offline.intervals import UNKNOWN, at_level
 from milpcb.offline.overlap import NAME, sentence
 from milpcb.offline.reference import Lotteries, Reference
 from milpcb.offline.sufficient_statistics import Grid, Statistics
@@ -161,13 +161,6 @@ class CompressedLog:
         size, total = self.sizes[here].sum(), totals[here].sum()
         spread = max(0.0, squares[here].sum() - total**2 / size) / max(1, self.n - 1)
         return float(total / size), float(np.sqrt(spread * self.n) / size)
-
-
-def at_level(estimate: tuple[float, float], quantile: float, beyond: float = 0.0) -> IntervalEstimate:
-    """Return an estimate with its interval: so many standard errors, and a length beyond them, to each side."""
-    value, error = estimate
-    reach = quantile * error + beyond
-    return IntervalEstimate(value, error, value - reach, value + reach)
 
 
 def evaluate_sums(

@@ -59,7 +59,7 @@ class Learning:
     reference: Reference
     level: float
 
-    def claim(self, draws: int, rng: Generator, progress: Progress) -> Claim:
+    def claim(self, draws: int, rng: Generator, progress: Progress | None) -> Claim:
         """Return the least favourable claim over all lotteries that may be best, with a p-value of the simulated law.
 
         ``progress`` is called after each draw, of at most ``draws`` for every lottery.
@@ -77,7 +77,8 @@ class Learning:
             reached, draw = 0, 0
             for draw, is_good in zip(range(1, draws + 1), self._signed(lottery, t, fold, rng), strict=False):
                 reached += is_good
-                progress(number * draws + draw, len(lotteries) * draws)
+                if progress is not None:
+                    progress(number * draws + draw, len(lotteries) * draws)
                 if reached == ENOUGH:
                     break
             worst = max(worst, ENOUGH / draw if reached == ENOUGH else (1 + reached) / (1 + draws))

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from milpcb.core.checks import choice, flag, real
+from milpcb.core.checks import choice, flag
 from milpcb.data.actions import played
 from milpcb.errors import InputError
 from milpcb.offline.evaluation import Evaluation, LeafValue, over_best
-from milpcb.offline.intervals import UNKNOWN, IntervalEstimate, mean_of
+from milpcb.offline.intervals import UNKNOWN, IntervalEstimate, at_level, check_level, mean_of
 from milpcb.offline.log import Log, chances
 from milpcb.offline.overlap import counted, in_parts, rows_of_actions
 from milpcb.offline.reference import Reference, best_reference, matching
@@ -69,7 +69,7 @@ def evaluate(
     kind = choice("interval", interval, INTERVALS)
     if kind == ADAPTIVE and drawn:
         raise InputError('interval="adaptive" is for a policy that does not draw its actions')
-    share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
+    share = check_level(level)
     made = adapted(scores, assigned.astype(np.int64)) if kind == ADAPTIVE else scores
     inside = {part: parts == part for part in np.unique(parts[made.weight > 0]).tolist() if part >= 0}
     other = best_reference(made) if reference is None else matching(reference, made)
@@ -178,9 +178,7 @@ def adaptive_value(scores: Scores, assigned: Ints, level: float) -> IntervalEsti
     # of rarer ones no row is likely to be missing, and few logs show their spread
     q = np.maximum(_chances(log, assigned)[1], len(rows) ** -0.5)
     known = (h**2 / q).sum() * np.mean(residuals**2) if len(residuals) else np.inf
-    error = float(np.sqrt(max(seen, known)) / h.sum())
-    reach = float(norm.ppf((1 + level) / 2)) * error
-    return IntervalEstimate(value, error, value - reach, value + reach)
+    return at_level((value, float(np.sqrt(max(seen, known)) / h.sum())), float(norm.ppf((1 + level) / 2)))
 
 
 def _chances(log: Log, assigned: Ints) -> tuple[Floats, Floats]:

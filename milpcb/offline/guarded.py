@@ -19,19 +19,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import combinations
-from math import ceil, floor
+from math import floor
 from typing import Any
 
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import ROUNDING, check_confidence, real, several, whole, whole_array
+from milpcb.core.checks import check_confidence, real, several, whole, whole_array
 from milpcb.core.decimals import percent, spaced
 from milpcb.data.actions import own_names, place
 from milpcb.data.columns import groups as rows_by_value
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError
-from milpcb.offline.band import Process
+from milpcb.offline.band import Process, fewest_draws
 from milpcb.offline.diagnostics import EVENTS
 from milpcb.offline.intervals import mean_of
 from milpcb.offline.question import Question, scores_on
@@ -81,7 +81,7 @@ class NoWorseThan:
         check_seed(self.seed)
         share = check_confidence(self.confidence)
         real("margin", self.margin, IN_UNITS, lambda _margin: True)
-        whole("draws", self.draws, ceil(share / (1 - share) - ROUNDING))
+        whole("draws", self.draws, fewest_draws(share))
         if isinstance(self.than, str):
             self.labels(self.outcome.actions)
         elif self.than is not None:
@@ -251,6 +251,6 @@ def no_worse_for_each(
         raise InputError(f"'{by}' has {spaced(len(found))} values, more than {MOST_GROUPS} groups; name another")
     for_all = NoWorseThan(than, outcome=outcome, **options)
     sure = 1 - (1 - for_all.confidence) / len(found)
-    for_all = replace(for_all, confidence=sure, draws=max(whole("draws", draws, 1), ceil(sure / (1 - sure) - ROUNDING)))
+    for_all = replace(for_all, confidence=sure, draws=max(whole("draws", draws, 1), fewest_draws(sure)))
     own = {str(name): replace(outcome, weight=outcome.weight * here) for name, here in found.items()}
     return [replace(for_all, by=by, group=name, outcome=each) for name, each in own.items()]

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import ceil
 from typing import Any
 
 import numpy as np
 
 from milpcb.constraints import Constraint, LabelConstraint
-from milpcb.core.checks import ROUNDING, real, whole
+from milpcb.core.checks import real, whole
 from milpcb.core.decimals import number, percent
-from milpcb.offline.band import Claim, Progress, affordable, band
+from milpcb.offline.band import Claim, Progress, affordable, band, fewest_draws
 from milpcb.offline.cross_fitting import Learning
 from milpcb.offline.diagnostics import Diagnostics
-from milpcb.offline.intervals import IntervalEstimate
+from milpcb.offline.intervals import IntervalEstimate, check_level
 from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
 from milpcb.offline.question import Best, Question, asked_about
 from milpcb.offline.reference import Reference, against, best_reference
@@ -162,8 +161,8 @@ def inference(
 
     """
     question, scores = asked_about(policies, contexts, scores, constraints, kind, policy)
-    share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
-    asked = whole("draws", draws, least := ceil(share / (1 - share) - ROUNDING))
+    share = check_level(level)
+    asked = whole("draws", draws, least := fewest_draws(share))
     weight, outcome = scores.weight / scores.weight.sum(), scores.log.outcome
     limit = SMALL * float(np.sqrt(weight @ np.square(outcome - weight @ outcome)))
     limit = limit if small is None else real("small", small, "not negative", lambda value: value >= 0)
@@ -172,10 +171,9 @@ def inference(
     rng = child(seed, "offline", "band")
     chosen = np.asarray(found.predict(contexts))
     times = affordable(asked, least, len(weight), question.oracle, len(against(reference)))
-    tick = progress or (lambda *_: None)
-    how: dict[str, Any] = {"draws": times, "level": share, "rng": rng, "progress": tick}
+    how: dict[str, Any] = {"draws": times, "level": share, "rng": rng, "progress": progress}
     bounds, ends, most = band(question.oracle, scores, chosen, reference, **how)
-    crossed = Learning(question, scores, reference, share).claim(times, child(seed, "offline", "signs"), tick)
+    crossed = Learning(question, scores, reference, share).claim(times, child(seed, "offline", "signs"), progress)
     own = scores.mean(scores.table[np.arange(len(chosen)), chosen])
     return Inference(
         gain=bounds.gain,

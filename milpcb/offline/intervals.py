@@ -6,11 +6,13 @@ independent, the G numbers of the groups stand in their place: V + G / n times t
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
-from milpcb.core.decimals import estimate
+from milpcb.core.checks import real
+from milpcb.core.decimals import estimate as written
 from milpcb.types import Floats, Ints
 
 
@@ -31,10 +33,22 @@ class IntervalEstimate:
     def __str__(self) -> str:
         if not self.known:
             return "not known"
-        return estimate(self.estimate, self.lower, self.upper, self.standard_error)
+        return written(self.estimate, self.lower, self.upper, self.standard_error)
 
 
 UNKNOWN = IntervalEstimate(np.nan, np.nan, np.nan, np.nan)
+
+
+def check_level(level: Any) -> float:
+    """Return how often an interval is to hold; raises InputError."""
+    return real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
+
+
+def at_level(estimate: tuple[float, float], quantile: float, beyond: float = 0.0) -> IntervalEstimate:
+    """Return an estimate with its interval: so many standard errors, and a length beyond them, to each side."""
+    value, error = estimate
+    reach = quantile * error + beyond
+    return IntervalEstimate(value, error, value - reach, value + reach)
 
 
 def mean_of(values: Floats, weight: Floats, level: float, group: Ints | None = None) -> IntervalEstimate:
@@ -45,11 +59,4 @@ def mean_of(values: Floats, weight: Floats, level: float, group: Ints | None = N
         sums = np.bincount(np.unique(group, return_inverse=True)[1], numbers - mean)
         numbers = mean + sums * (len(sums) / len(numbers))
     error = float(numbers.std(ddof=1) / np.sqrt(len(numbers)))
-    reach = float(norm.ppf((1 + level) / 2)) * error
-    return IntervalEstimate(float(mean), error, float(mean) - reach, float(mean) + reach)
-
-
-def drawn_again(rng: np.random.Generator, members: Ints) -> Floats:
-    """Return how often each row is in a resample (n,), where the groups of rows, ``members`` (n,) 0.., are drawn."""
-    groups = int(members.max()) + 1
-    return np.bincount(rng.integers(groups, size=groups), minlength=groups).astype(float)[members]
+    return at_level((float(mean), error), float(norm.ppf((1 + level) / 2)))

@@ -9,8 +9,7 @@ import numpy as np
 from milpcb.constraints import Constraint
 from milpcb.core.checks import whole
 from milpcb.core.decimals import percent
-from milpcb.offline.band import Progress, affordable
-from milpcb.offline.intervals import drawn_again
+from milpcb.offline.band import Progress, affordable, drawn_again
 from milpcb.offline.question import asked_about
 from milpcb.offline.scores import Scores
 from milpcb.protocols import FoundPolicy, Policy, PolicyClass
@@ -74,12 +73,10 @@ def stability(
     rng, asked = child(seed, "offline", "resamples"), whole("resamples", resamples, 1)
     times = affordable(asked, min(asked, FEW), n, question.oracle)
     alike, tests = [], []
-    for number in range(times):
-        other = question.best(costs * drawn_again(rng, scores.log.members)[:, None]).policy
+    for counts in drawn_again(rng, scores.log.members, times, progress):
+        other = question.best(costs * counts[:, None]).policy
         alike.append(np.mean(np.asarray(other.predict(contexts)) == played))
         tests.append(_tests(other))
-        if progress is not None:
-            progress(number + 1, times)
     return Stability(
         policy=policy,
         agreement=float(np.mean(alike)),

@@ -7,7 +7,7 @@ import pytest
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.estimators import LoggedPolicyTree, share_at_most
 from milpcb.offline import LowerEnds, best_reference, no_worse_for_each, no_worse_than, read_log, scores
-from milpcb.offline.intervals import drawn_again
+from milpcb.offline.band import drawn_again
 from milpcb.oracles import open_oracle
 from milpcb.rng import child
 from policies import DecisionTrees
@@ -57,10 +57,9 @@ def test_the_bound_is_the_quantile_of_the_greatest_noise():
     rule, rng = guard.rule(TREES, X), child(3, "offline", "no worse")
     d = (limits.gains + second[:, None]) / len(X)
     slope = 3.0 / (2 * 0.75 * np.sqrt((d**2).max(axis=1).sum()))
-    own, greatest = d[np.arange(len(X)), labelings(TREES, X)], []
-    for _ in range(20):
-        counts = drawn_again(rng, np.arange(len(X)))
-        greatest.append(float(((counts - 1) * own - slope * counts * own**2).sum(axis=1).max()))
+    own = d[np.arange(len(X)), labelings(TREES, X)]
+    drawn = drawn_again(rng, np.arange(len(X)), 20)
+    greatest = [float(((counts - 1) * own - slope * counts * own**2).sum(axis=1).max()) for counts in drawn]
     assert rule.upper == pytest.approx(-max(0.0, sorted(greatest)[int(np.ceil(0.9 * 21)) - 1]), abs=1e-12)
 
 
