@@ -75,13 +75,6 @@ def means_before(action: Ints, cost: Floats, K: int, prior: Any = 0.5) -> Floats
     return np.asarray((np.cumsum(paid, axis=0) - paid + prior) / (np.cumsum(taken, axis=0) - taken + 1.0))
 
 
-class Evidence(NamedTuple):
-    """By stake (G of each): the evidence against rivals by context and action, and the least total of all rivals."""
-
-    tables: list[Floats]
-    least: Floats
-
-
 class Refutation:
     """The evidence of rows against all rivals of their leader, by stake."""
 
@@ -100,14 +93,15 @@ class Refutation:
 
     def refutes(self, eps: float) -> bool:
         """Return whether every policy is refuted, by any stake, that would be better than the leader by ``eps``."""
-        evidence = self._evidence(eps)
-        if evidence.least.max() >= self.enough:
+        tables = self._evidence(eps)
+        least = [self._oracle.value(table) for table in tables]
+        if max(least) >= self.enough:
             return True
-        if any(self._holds(evidence, self._oracle.minimise(table).policy) for table in evidence.tables):
+        if any(self._holds(tables, self._oracle.minimise(table).policy) for table in tables):
             return False
-        near = self._near(evidence)
+        near = self._near(tables, least)
         few = near.count <= MOST and near.exact
-        return few and not any(self._holds(evidence, policy) for policy in near.policies())
+        return few and not any(self._holds(tables, policy) for policy in near.policies())
 
     def least(self) -> float:
         """Return the least eps for which that is so, or little more; infinite where there is none up to 1."""
@@ -121,22 +115,22 @@ class Refutation:
 
     def rivals(self, eps: float) -> Iterator[FoundPolicy]:
         """Yield the policies that no stake refutes, those with the least evidence against them first."""
-        evidence = self._evidence(eps)
-        yield from (policy for policy in self._near(evidence).policies() if self._holds(evidence, policy))
+        tables = self._evidence(eps)
+        near = self._near(tables, [self._oracle.value(table) for table in tables])
+        yield from (policy for policy in near.policies() if self._holds(tables, policy))
 
-    def _evidence(self, eps: float) -> Evidence:
-        tables = [self._table(np.log1p(stake * (self._more + eps))) for stake in self._stakes]
-        return Evidence(tables, np.array([self._oracle.value(table) for table in tables]))
+    def _evidence(self, eps: float) -> list[Floats]:
+        """Return the evidence against rivals by context and action, a table for each stake."""
+        return [self._table(np.log1p(stake * (self._more + eps))) for stake in self._stakes]
 
-    def _near(self, evidence: Evidence) -> NearBest:
-        best = int(evidence.least.argmax())
-        slack = max(0.0, self.enough - float(evidence.least[best]))
-        return cast("NearBest", self._oracle.near_best(evidence.tables[best], slack))
+    def _near(self, tables: list[Floats], least: list[float]) -> NearBest:
+        best = int(np.argmax(least))
+        return cast("NearBest", self._oracle.near_best(tables[best], max(0.0, self.enough - least[best])))
 
-    def _holds(self, evidence: Evidence, policy: FoundPolicy) -> bool:
+    def _holds(self, tables: list[Floats], policy: FoundPolicy) -> bool:
         played = np.asarray(policy.predict(self._oracle.contexts))
         each = np.arange(len(played))
-        return all(table[each, played].sum() < self.enough for table in evidence.tables)
+        return all(table[each, played].sum() < self.enough for table in tables)
 
     def _table(self, by_row: Floats) -> Floats:
         """Return the sums (m, K) by context of numbers (n, K) by row."""

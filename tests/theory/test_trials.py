@@ -44,6 +44,6 @@ def test_floats_decide_as_fractions_do():
             product *= 1 + own * (table[rival] - table[leader] + eps)
         products[stake, rival] = product
     evidence = found._evidence(float(eps))
-    for named, table in zip(STAKES[-len(evidence.tables) :], evidence.tables, strict=True):
+    for named, table in zip(STAKES[-len(evidence) :], evidence, strict=True):
         for rival in range(3):
             assert table[0, rival] == pytest.approx(float(np.log(float(products[named, rival]))), abs=1e-9)
