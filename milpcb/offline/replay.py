@@ -13,6 +13,7 @@ from milpcb.data.made_columns import make_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.offline.log import Log, check_log
+from milpcb.offline.overlap import completed
 from milpcb.offline.settled import unit_costs
 from milpcb.types import Floats
 
@@ -91,9 +92,7 @@ def _contexts(features: Any) -> tuple[Floats, tuple[str, ...]]:
 
 
 def _every_propensity(log: Log) -> Floats:
-    table = log.propensity
-    if table is not None and len(log.actions) == 2:
-        table = np.where(np.isnan(table), 1 - table[:, ::-1], table)
+    table = None if log.propensity is None else completed(log.propensity)
     if table is None or np.isnan(table).any():
         raise InputError(
             "replay needs the probability of every action in every row, not only of what was done: "
