@@ -74,23 +74,13 @@ class Known:
 
 @dataclass(eq=False)
 class Statistics:
-    """The sums over some rows of a log.
-
-    Attributes
-    ----------
-    grid : the cells
-    cells : (cells, K, 6) the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 by cell and action
-    outcomes : (K, 3) by action the sums of y and y^2, and how many propensities were raised
-    ends : (K + 2,) minus the least propensity of each action, minus the least outcome, and the greatest
-    barred : (cells, 1, K) the number of rows of each cell in which the log has no rows of an action
-
-    """
+    """The sums over some rows of a log."""
 
     grid: Grid
-    cells: Floats
-    outcomes: Floats
-    ends: Floats
-    barred: Floats
+    cells: Floats  # (cells, K, 6) the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 by cell and action
+    outcomes: Floats  # (K, 3) by action the sums of y and y^2, and how many propensities were raised
+    ends: Floats  # (K + 2,) minus the least propensity of each action, minus the least outcome, and the greatest
+    barred: Floats  # (cells, 1, K) the number of rows of each cell in which the log has no rows of an action
 
     @classmethod
     def empty(cls, grid: Grid, K: int) -> Self:
