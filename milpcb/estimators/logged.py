@@ -16,7 +16,7 @@ from milpcb.estimators.inputs import Features, checked, read_features, read_targ
 from milpcb.estimators.rows import Rows, best_under, guards_of, summed
 from milpcb.offline import Evaluation, Log, NoWorseThan, Scores, evaluate, read_log, scores
 from milpcb.offline.diagnostics import warn_of
-from milpcb.offline.overlap import FALL, counted, rows_of_actions, seen_everywhere
+from milpcb.offline.overlap import FALL, rows_of_actions, seen_everywhere
 from milpcb.offline.question import Question
 from milpcb.protocols import PolicyClass
 from milpcb.types import Answer, Floats
@@ -164,10 +164,8 @@ class FromLog(FromBatches):
             expected = np.multiply.outer(found.sizes, found.counts / found.n / FALL)
             return seen_everywhere(search, rows.contexts, found.done, expected, None)
         log, kept = self.scores_.log, self.scores_.weight > 0
-        each = counted(log, self.scores_.weight)
-        counts, expected = (summed(table[kept], rows) for table in rows_of_actions(log, each))
-        unseen = self.scores_.unseen
-        cells = None if unseen is None else summed(unseen[kept].astype(float), rows) > 0
+        counts, expected = (summed(table[kept], rows) for table in rows_of_actions(log, self.scores_.weight))
+        cells = summed(self.scores_.unseen[kept].astype(float), rows) > 0
         return seen_everywhere(search, rows.contexts, counts, expected, cells)
 
     def _guards(self) -> list[NoWorseThan]:

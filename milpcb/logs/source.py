@@ -220,8 +220,7 @@ class ScoredRows:
     @property
     def unseen(self) -> Floats:
         """(K,) in how many rows the log has none of an action."""
-        found = self.scores.unseen
-        return np.zeros(len(self.scores.actions)) if found is None else found.sum(axis=0).astype(float)
+        return np.asarray(self.scores.unseen.sum(axis=0), dtype=float)
 
     @property
     def diagnostics(self) -> Diagnostics:

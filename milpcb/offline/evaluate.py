@@ -25,7 +25,7 @@ from milpcb.errors import InputError
 from milpcb.offline.evaluation import Evaluation, LeafValue, over_best
 from milpcb.offline.intervals import UNKNOWN, IntervalEstimate, at_level, check_level, mean_of
 from milpcb.offline.log import Log, chances
-from milpcb.offline.overlap import counted, in_parts, rows_of_actions
+from milpcb.offline.overlap import in_parts, rows_of_actions
 from milpcb.offline.reference import Reference, best_reference, matching
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.offline.settled import means_before
@@ -141,15 +141,12 @@ def _known(scores: Scores, assigned: Ints | Floats, parts: Ints) -> tuple[Bools,
 
     Also the actions (K,) whose values it shows in all rows.
     """
-    seen: Bools = np.ones(len(assigned), dtype=bool)
-    constants: Bools = np.ones(len(scores.actions), dtype=bool)
-    if scores.unseen is not None:
-        seen = np.asarray((_got(scores.unseen.astype(float), assigned) == 0) | (scores.weight == 0))
-        constants = ~np.asarray(scores.unseen[scores.weight > 0].any(axis=0))
+    seen = np.asarray((_got(scores.unseen.astype(float), assigned) == 0) | (scores.weight == 0))
+    constants = ~np.asarray(scores.unseen[scores.weight > 0].any(axis=0))
     if assigned.ndim == 2 or scores.overlap == "ignore":
         return seen, seen, constants
     column = assigned.astype(np.int64)
-    by_rows = rows_of_actions(scores.log, counted(scores.log, scores.weight))
+    by_rows = rows_of_actions(scores.log, scores.weight)
     empty, lacking = in_parts(column, np.where(parts < 0, column, parts), *by_rows)
     return seen & ~lacking, seen & ~lacking & ~empty, constants
 

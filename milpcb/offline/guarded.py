@@ -113,7 +113,7 @@ class NoWorseThan:
             return np.asarray(scores.sign * scores.logged)
         if labels is None:
             return np.full(len(scores.table), scores.sign * float(self.than))
-        if scores.unseen is not None and scores.unseen[:, labels[0]].any():
+        if scores.unseen[:, labels[0]].any():
             raise InputError(
                 f"it is not known what {self._other} gives of {self.what}, as the log has no rows of it somewhere; "
                 "compare with what was done (None, or today), or with a number"

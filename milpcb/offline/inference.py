@@ -16,7 +16,7 @@ from milpcb.offline.band import Claim, Progress, affordable, band, fewest_draws
 from milpcb.offline.cross_fitting import Learning
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.intervals import IntervalEstimate, check_level
-from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
+from milpcb.offline.overlap import rows_of_actions, seen_everywhere
 from milpcb.offline.question import Best, Question, asked_about
 from milpcb.offline.reference import Reference, against, best_reference
 from milpcb.offline.scores import Scores
@@ -194,7 +194,7 @@ def inference(
 
 
 def _best_seen(question: Question, scores: Scores) -> FoundPolicy:
-    counts, expected = rows_of_actions(scores.log, counted(scores.log, scores.weight))
+    counts, expected = rows_of_actions(scores.log, scores.weight)
 
     def search(rules: list[LabelConstraint]) -> Best:
         under = replace(question, constraints=(*question.constraints, *rules)) if rules else question

@@ -76,13 +76,12 @@ def _is_missing(seen: Floats, rows: Floats, expected: Floats, tested: float, lea
     return np.asarray(few & (pdtr(np.ceil(seen), expected) < ALARM / tested))
 
 
-def counted(log: Any, weight: Floats) -> Floats:
-    """Return what each row (n,) counts: 1, or 1 / rows of its group; 0 where it has no weight."""
-    return np.asarray((weight > 0) / np.bincount(log.members)[log.members])
+def rows_of_actions(log: Any, weight: Floats) -> tuple[Floats, Floats]:
+    """Return what each row adds (n, K) to the number of rows of an action in a part, and to the expected number.
 
-
-def rows_of_actions(log: Any, each: Floats) -> tuple[Floats, Floats]:
-    """Return what each row adds (n, K) to the number of rows of an action in a part, and to the expected number."""
+    A row counts 1, or 1 / rows of its group; 0 where it has no weight (n,).
+    """
+    each = np.asarray((weight > 0) / np.bincount(log.members)[log.members])
     done = np.eye(len(log.actions))[log.action]
     known = np.full(done.shape, np.nan) if log.shares or log.propensity is None else log.propensity
     return each[:, None] * done, expected_of(log.action, known, each)
@@ -108,8 +107,7 @@ def parts_without(
 ) -> list[UnseenPart]:
     """Return the parts of a log without rows of some action, largest first, that ``tests`` cut off.
 
-    Each row counts as ``each`` (n,), see ``counted``; ``expected`` (n, K) is that of ``expected_of``, and propensities
-    are raised to ``least``.
+    Rows count as ``each`` (n,), ``expected`` (n, K) is that of ``expected_of``; propensities are raised to ``least``.
     """
     found: list[UnseenPart] = []
     covered = np.zeros(expected.shape, dtype=bool)
@@ -221,8 +219,8 @@ def _widened(test: ColumnTest, others: Bools, done: Bools) -> ColumnTest:
     return compared(test.name, test.numbers, float(stop.max(initial=least)), up=False)
 
 
-def cells_without(log: Any, parts: Sequence[UnseenPart]) -> Bools | None:
-    """Return the cells (n, K) of a log in parts without rows, or with propensities of 0; None where there are none.
+def cells_without(log: Any, parts: Sequence[UnseenPart]) -> Bools:
+    """Return the cells (n, K) of a log in parts without rows, or with propensities of 0.
 
     An action is left in each row: where all were missing, the one that was done.
     """
@@ -233,7 +231,7 @@ def cells_without(log: Any, parts: Sequence[UnseenPart]) -> Bools | None:
         cells[part.within, part.action] = True
     nothing = np.flatnonzero(cells.all(axis=1))
     cells[nothing, log.action[nothing]] = False
-    return cells if cells.any() else None
+    return cells
 
 
 def sentences(log: Any, parts: Sequence[UnseenPart], *, ignored: bool) -> list[str]:
@@ -262,9 +260,9 @@ LEFT_OUT = "its value there is not known, so no rule may play it there; --overla
 ASSUMED = "its value there is not known, and was assumed all the same, as asked for (overlap 'ignore')."
 
 
-def rules_on(cells: Bools | None) -> list[LabelConstraint]:
+def rules_on(cells: Bools) -> list[LabelConstraint]:
     """Return the constraint that no ``cells`` (m, K) are played; [] for none."""
-    return [] if cells is None or not cells.any() else [LabelConstraint(cells.astype(float), 0.0, NAME)]
+    return [] if not cells.any() else [LabelConstraint(cells.astype(float), 0.0, NAME)]
 
 
 def seen_everywhere(

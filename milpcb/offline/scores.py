@@ -45,7 +45,7 @@ class Scores:
     regression : (n, K) the m of the formula above, treatment cost included
     charge : (n, K) what the treatment cost adds to outcomes, below 0 for rewards
     diagnostics : how far the table can be trusted
-    unseen : (n, K) where the log has no rows of an action, so that no policy may play it; None for nowhere
+    unseen : (n, K) where the log has no rows of an action, so that no policy may play it
     overlap : "required", or "ignore"
 
     """
@@ -58,7 +58,7 @@ class Scores:
     regression: Floats
     charge: Floats
     diagnostics: Diagnostics
-    unseen: Bools | None = None
+    unseen: Bools
     overlap: str = "required"
 
     @property
@@ -90,7 +90,7 @@ class Scores:
     def best_action(self) -> int:
         """The action that is best where it is always played, of those with rows everywhere if there are any."""
         values = self.weight @ self.gains
-        known = np.ones(len(values), dtype=bool) if self.unseen is None else ~self.unseen.any(axis=0)
+        known = ~self.unseen.any(axis=0)
         return int(np.where(known | ~known.any(), values, -np.inf).argmax())
 
     @property
@@ -111,15 +111,13 @@ class Scores:
         order = self.columns(actions)
         if tuple(actions or self.actions) == self.actions:
             return self
-        tables = {name: getattr(self, name)[:, order] for name in ("table", "regression", "charge")}
-        unseen = None if self.unseen is None else self.unseen[:, order]
-        return replace(self, log=self.log.by(tuple(actions), order), unseen=unseen, **tables)
+        tables = {name: getattr(self, name)[:, order] for name in ("table", "regression", "charge", "unseen")}
+        return replace(self, log=self.log.by(tuple(actions), order), **tables)
 
     def take(self, rows: Ints) -> Scores:
         """Return the scores of some rows; the diagnostics stay those of all."""
-        own = {name: getattr(self, name)[rows] for name in ("table", "weight", "fold", "regression", "charge")}
-        unseen = None if self.unseen is None or not self.unseen[rows].any() else self.unseen[rows]
-        return replace(self, log=self.log.take(rows), unseen=unseen, **own)
+        names = ("table", "weight", "fold", "regression", "charge", "unseen")
+        return replace(self, log=self.log.take(rows), **{name: getattr(self, name)[rows] for name in names})
 
     @property
     def support(self) -> list[LabelConstraint]:
@@ -180,11 +178,10 @@ def scores(
     inverse = taken / clipped[:, None]
     regression = _regression(log, method, weight[:, None] * inverse, model_outcome, fold, seed, progress)
     table = regression + inverse * (log.outcome[:, None] - regression) * (method != "dm")
-    each = overlaps.counted(log, weight)
-    expected = overlaps.rows_of_actions(log, each)[1]
-    parts = overlaps.parts_without(list(overlaps.column_tests(log.columns())), log.action, each, expected, least)
+    counts, expected = overlaps.rows_of_actions(log, weight)
+    tests = list(overlaps.column_tests(log.columns()))
+    parts = overlaps.parts_without(tests, log.action, counts.sum(axis=1), expected, least)
     cells = overlaps.cells_without(log, parts)
-    there = np.ones(taken.shape, dtype=bool) if cells is None else ~cells
     table, regression = table + charge, regression + charge
     facts: dict[str, Any] = {
         "clipped": int((logged < clipped).sum()),
@@ -193,9 +190,9 @@ def scores(
         "given": log.propensity is not None,
         "unseen": tuple(overlaps.sentences(log, parts, ignored=ignored)),
     }
-    known = propensity if ignored else np.where(there, propensity, np.nan)
-    trust = diagnose(log, weight, known, inverse, table, there, **facts)
-    return Scores(table, log, method, weight, fold, regression, charge, trust, None if ignored else cells, overlap)
+    known = propensity if ignored else np.where(cells, np.nan, propensity)
+    trust = diagnose(log, weight, known, inverse, table, ~cells, **facts)
+    return Scores(table, log, method, weight, fold, regression, charge, trust, cells & (not ignored), overlap)
 
 
 def _propensities(log: Log, weight: Floats, model: Any, fold: Ints, seed: int) -> Floats:
