@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
 from math import fsum
 from typing import Any
 
@@ -153,44 +152,34 @@ def pareto(
     ``progress(done, done + 1)`` with the number of points so far.
     """
     check_question(question)
-    return _Front(question, costs_a, costs_b).corners(whole("most", most, 1), progress)
+    limit, tables = whole("most", most, 1), [question.oracle.read_costs(each) for each in (costs_a, costs_b)]
+    close = [1e-7 * (float(np.abs(table).max(axis=1).sum()) or 1.0) for table in tables]
 
-
-class _Front:
-    def __init__(self, question: Question, costs_a: Any, costs_b: Any) -> None:
-        self._question, self._tables = question, [question.oracle.read_costs(each) for each in (costs_a, costs_b)]
-        self._close = [1e-7 * (float(np.abs(table).max(axis=1).sum()) or 1.0) for table in self._tables]
-
-    def corners(self, most: int, progress: Progress | None) -> list[FrontPoint]:
-        first, last = (self._point(table) for table in self._tables)
-        found = [first]
-        if self._same(first, last):
-            return found
-        for point in chain(self._between(first, last), [last]):
-            found.append(point)
-            if len(found) > most:
-                raise InputError(f"the front has more than {most} points; give most= or coarser costs")
-            if progress is not None:
-                progress(len(found), len(found) + 1)
-        if found[1].a - found[0].a <= self._close[0]:  # an end that its neighbour dominates
-            found = found[1:]
-        return found[:-1] if len(found) > 1 and found[-2].b - found[-1].b <= self._close[1] else found
-
-    def _between(self, one: FrontPoint, other: FrontPoint) -> Iterator[FrontPoint]:
-        a, b = one.b - other.b, other.a - one.a
-        found = self._point(a * self._tables[0] + b * self._tables[1])
-        if a * (found.a - one.a) + b * (found.b - one.b) >= -(a * self._close[0] + b * self._close[1]):
-            return
-        if not (self._same(found, one) or self._same(found, other)):
-            yield from self._between(one, found)
-            yield found
-            yield from self._between(found, other)
-
-    def _same(self, one: FrontPoint, other: FrontPoint) -> bool:
-        return abs(one.a - other.a) <= self._close[0] and abs(one.b - other.b) <= self._close[1]
-
-    def _point(self, costs: Floats) -> FrontPoint:
-        policy = self._question.best(costs).policy
-        labels = np.asarray(policy.predict(self._question.rows))
-        a, b = (fsum(table[np.arange(len(labels)), labels]) for table in self._tables)
+    def point(costs: Floats) -> FrontPoint:
+        policy = question.best(costs).policy
+        labels = np.asarray(policy.predict(question.rows))
+        a, b = (fsum(table[np.arange(len(labels)), labels]) for table in tables)
         return FrontPoint(a, b, policy)
+
+    def same(one: FrontPoint, other: FrontPoint) -> bool:
+        return abs(one.a - other.a) <= close[0] and abs(one.b - other.b) <= close[1]
+
+    found, place = [point(table) for table in tables], 0
+    if same(*found):
+        return found[:1]
+    while place < len(found) - 1:  # whether there is a point between this one and the next
+        if len(found) > limit:
+            raise InputError(f"the front has more than {limit} points; give most= or coarser costs")
+        one, other = found[place : place + 2]
+        a, b = one.b - other.b, other.a - one.a
+        between = point(a * tables[0] + b * tables[1])
+        below = a * (between.a - one.a) + b * (between.b - one.b) < -(a * close[0] + b * close[1])
+        if not below or same(between, one) or same(between, other):
+            place += 1
+            continue
+        found.insert(place + 1, between)
+        if progress is not None:
+            progress(len(found), len(found) + 1)
+    if found[1].a - found[0].a <= close[0]:  # an end that its neighbour dominates
+        found = found[1:]
+    return found[:-1] if len(found) > 1 and found[-2].b - found[-1].b <= close[1] else found
