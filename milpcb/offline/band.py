@@ -28,8 +28,6 @@ there are R lotteries p the quantile is that of 1 - alpha / R. Rows that belong 
 + q / r in its place.
 
 The p-value is the share of draws whose noise A reaches T, the greatest v - lambda V.
-
-Rows that belong together are drawn together. Where rows are many there are fewer draws.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """The gain of learning, on rows that were not learnt from, and a p-value that holds where many policies look alike.
 
-The rows of each fold are played by the best policy of the other folds. But rows of one fold choose the policy of
-another and the other way round: where nothing but chance decides which policy is learnt, folds agree too often, and the
-mean gain is up to one and a half times as spread as its standard error (under a budget, with an effect that is the same
-for all, a normal test at 5 % rejected in 13 %). So the law of the whole procedure is simulated: the gains of each row
-are given a random sign, by which no policy gains anything, and policies are learnt and evaluated again, fold by fold.
-The p-value is at least the share of such draws whose mean is as many standard errors above 0. All policies tie in them,
-which is where folds agree most. Draws end with the tenth that is as good: then 10 divided by their number is a p-value
-(Besag and Clifford 1991).
+Rows of one fold choose the policy of another and the other way round: where nothing but chance decides which policy is
+learnt, the mean gain is up to one and a half times as spread as its standard error. So the law of the whole procedure
+is simulated: the gains of each row are given a random sign, by which no policy gains anything, and policies are learnt
+and evaluated again, fold by fold. The p-value is at least the share of such draws whose mean is as many standard errors
+above 0. Draws end with the tenth that is as good: then 10 divided by their number is a p-value (Besag and Clifford
+1991).
 
 Where the p-value is within a factor of ``NEAR`` of 1 - level, rows are dealt into folds ``SPLITS`` times, all but once
 in an order that follows from their contents, and the split of the median p-value counts. Twice the median is a p-value

@@ -1,14 +1,9 @@
 """Limits that hold in the population with confidence, and policies chosen by what is guaranteed, by a constraint each.
 
-The lower ends of the band (milpcb.offline.band) hold for all policies of a class at once, so for one that is chosen by
-them. With gains d over a base they are v(pi) - lambda V(pi) - q, and v - lambda V is a total of a table by row and
-action, ``Process.floor``. Hence
-
-* the policies whose *second* outcome is shown, at a confidence, to be no worse than a base, up to a margin, are those
-  that keep one side constraint: total of the floor >= q - margin. Whatever is maximised over them, the policy found
-  keeps the limit in the population in that share of all logs;
-* the policy of the greatest lower end is one query without any draws, as q is the same for all: pessimism (Jin,
-  Ren, Yang and Wang 2022, "Policy learning without overlap"). Its penalty grows where rows are rare and weights large.
+The lower ends of the band (milpcb.offline.band), v(pi) - lambda V(pi) - q with gains over a base, hold for all policies
+at once, and v - lambda V is a total of the table ``Process.floor``. So the policies that are shown to be no worse than
+the base, up to a margin, are those with a total of at least q - margin; and the policy of the greatest lower end is one
+query without any draws, as q is the same for all.
 
 A base that is itself a policy of the class keeps its own limit, though the band does not show it: estimators look at it
 beside.

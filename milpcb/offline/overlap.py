@@ -6,9 +6,6 @@ propensities are raised, and where so few would nearly never come by chance: the
 that is expected, or a ``FALL``-th of the share that the action has in the whole log. It is at least as spread as by
 Poisson's law, whose probability is to be at most ``ALARM`` for all parts and actions together, half of it for single
 tests. The rows of a group count as one. Cut points are then moved as far as no further row of the action is met.
-
-A policy that is found may end in other parts: where none of the rows of a part has the action that it plays there, the
-action is forbidden there and the search is repeated.
 """
 
 from collections import Counter

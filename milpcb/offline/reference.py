@@ -1,13 +1,9 @@
-"""The reference that policies are compared with: the best allowed lottery that ignores the features.
+"""The reference that policies are compared with: the best allowed *lottery* that ignores the features.
 
-A *lottery* is one probability for each action, the same for everybody, that keeps the side constraints on average.
-Where cells are forbidden outright (guard-rails), rows with the same allowed actions are a *stratum*, and each stratum
-has a lottery of its own. So what a constraint itself makes different between people never counts as evidence that they
-should be treated differently. Without constraints the best lottery is the best constant.
-
-The lotteries that keep all constraints are a polytope, and a value is linear in the lottery: some vertex is best. Which
-one is best in truth is not known. Claims are therefore made against every vertex that may be it, and the least
-favourable counts (an intersection-union test, Berger 1982): it is wrong only if the claim against the true best is.
+Rows in which the constraints forbid the same actions outright are a *stratum*, with a lottery of its own. The lotteries
+that keep all other constraints on average are a polytope, and a value is linear in the lottery: some vertex is best.
+Claims are made against every vertex, and the least favourable counts (an intersection-union test, Berger 1982): it is
+wrong only if the claim against the true best is.
 """
 
 from __future__ import annotations

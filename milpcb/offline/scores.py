@@ -4,9 +4,8 @@ The score of action k in row j, with a_j what was done, y_j the outcome and e_j 
 
     Gamma_j(k) = m_j(k) + 1[a_j = k] / e_j * (y_j - m_j(k))
 
-The methods differ in m: 0 ("ips", Horvitz and Thompson 1952); the self-normalised mean of the action, sum(y / e) /
-sum(1 / e) over its rows ("snips": the Hajek mean); a cross-fitted regression ("dr", Robins, Rotnitzky and Zhao 1994).
-"dm" is the regression without the second summand.
+with m = 0 ("ips", Horvitz and Thompson 1952), the self-normalised mean sum(y / e) / sum(1 / e) over the rows of the
+action ("snips", Hajek), or a cross-fitted regression ("dr", Robins, Rotnitzky and Zhao 1994; "dm", this alone).
 """
 
 from __future__ import annotations
