@@ -22,14 +22,13 @@ from milpcb.estimators.one_pass import Layout, Sample
 from milpcb.logs.files import LogFiles
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.limits import FEWEST, what_is_kept
-from milpcb.logs.origin import as_logged
+from milpcb.logs.origin import as_logged, uniforms
 from milpcb.logs.questions import budget_section, front_section, near_section, of_numbers, what_if
 from milpcb.logs.sections import PageSection, Unit
 from milpcb.logs.source import ScoredRows, Source
 from milpcb.offline import Evaluation, Stability, State, best_reference, evaluate, inference, kept_aside, stability
 from milpcb.offline.compressed import CompressedLog, evaluate_sums
-from milpcb.offline.evaluation import over_best
-from milpcb.offline.hashing import uniforms
+from milpcb.offline.evaluate import over_best
 from milpcb.offline.inference import SMALL
 from milpcb.offline.intervals import UNKNOWN, at_level
 from milpcb.offline.restrictions import Question, gain_band

@@ -2,8 +2,7 @@
 
 from milpcb.offline.band import Claim
 from milpcb.offline.diagnostics import Diagnostics
-from milpcb.offline.evaluate import evaluate
-from milpcb.offline.evaluation import Evaluation, LeafValue
+from milpcb.offline.evaluate import Evaluation, LeafValue, evaluate
 from milpcb.offline.guarded import LowerEnds, NoWorseThan, no_worse_for_each, no_worse_than
 from milpcb.offline.inference import Inference, State, inference
 from milpcb.offline.intervals import IntervalEstimate

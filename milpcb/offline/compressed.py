@@ -24,7 +24,7 @@ from scipy.stats import norm
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics
-from milpcb.offline.evaluation import Evaluation, LeafValue, over_best
+from milpcb.offline.evaluate import Evaluation, LeafValue, over_best
 from milpcb.offline.intervals import UNKNOWN, at_level
 from milpcb.offline.overlap import NAME, sentence
 from milpcb.offline.reference import Lotteries, Reference
