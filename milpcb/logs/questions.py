@@ -22,7 +22,6 @@ from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, labelled, panel, rule_text
 from milpcb.offline import IntervalEstimate, Scores, State, best_reference
 from milpcb.offline.band import Progress
-from milpcb.offline.cross_fitting import held_out
 from milpcb.offline.restrictions import GainBand, Price, Question, pareto, prices
 from milpcb.rng import child
 
@@ -159,7 +158,7 @@ def budget_values(
         other.constraints = [*free, share_at_most(action, share)]
         with suppress(InfeasibleError):  # by the other limits
             problem = other.problem(frame, scores.weight)
-            played = held_out(problem, scores.costs, scores.fold)
+            played = problem.held_out(scores.costs, scores.fold)
             value = scores.mean(scores.table[np.arange(len(played)), played], each)
             used = float(np.average(played == scores.actions.index(action), weights=scores.weight))
             found.append(BudgetValue(share, used, value, best_reference(scores, problem.constraints).value))

@@ -19,7 +19,7 @@ from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.near_best import without_columns
 from milpcb.protocols import FoundPolicy, Opened, PolicyClass, open_class
-from milpcb.types import Floats
+from milpcb.types import Floats, Ints
 
 KINDS = ("search", "milp", "enumeration", "audited")
 
@@ -74,6 +74,18 @@ class Question:
         if answer.policy is None:
             raise OracleInexact("the oracle found no policy in time; give it more time")
         return Best(answer.value, answer.policy)
+
+    def held_out(self, costs: Floats, fold: Ints) -> Ints:
+        """Return what is played in each row (n,) by the best policy of the other folds; ``costs`` are (n, K).
+
+        The rows of the fold cost nothing, so that one oracle answers.
+        """
+        played = np.empty(len(fold), dtype=np.int64)
+        for each in np.unique(fold):
+            own = fold == each
+            found = self.best(np.where(own[:, None], 0.0, costs)).policy
+            played[own] = found.predict(self.oracle.contexts[own])
+        return played
 
     def without(self, *columns: int) -> Question:
         """Return the question about policies that do not read these columns; the cut points of the others stay."""

@@ -16,7 +16,7 @@ from milpcb.logs.learning import find
 from milpcb.logs.page import first, worth_lines
 from milpcb.logs.source import make_source
 from milpcb.offline import best_reference, evaluate, no_worse_than, read_log, scores
-from milpcb.offline.cross_fitting import _other_splits
+from milpcb.offline.inference import _other_splits
 from milpcb.offline.overlap import column_tests, in_parts, parts_without, rows_of_actions
 
 N = 1200
