@@ -65,13 +65,11 @@ def policy_files(found: Findings, kept: Origin, html: str, made: Sequence[str]) 
     files = {
         POLICY: json.dumps(document, ensure_ascii=False, allow_nan=False).encode(),
         "policy.txt": f"{estimator.policy_}\n".encode(),
+        "policy.sql": f"{_commented('--', made, SQL_USE)}{estimator.to_sql()}\n".encode(),
+        "policy.py": f"{_commented('#', made, PYTHON_USE)}{estimator.to_python()}".encode(),
         PAGE: html.encode(),
     }
     files |= {f"policy.{suffix}": content for suffix, content in rule_pictures(found).items()}
-    if getattr(estimator.policy_, "decision", lambda: None)() is not None:
-        sql, python = _commented("--", made, SQL_USE), _commented("#", made, PYTHON_USE)
-        files["policy.sql"] = f"{sql}{estimator.to_sql()}\n".encode()
-        files["policy.py"] = f"{python}{estimator.to_python()}".encode()
     card = card_of(found)
     if card is not None:
         note = f"{estimator.policy_}"

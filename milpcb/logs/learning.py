@@ -23,7 +23,7 @@ from milpcb.logs.files import LogFiles
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.limits import FEWEST, what_is_kept
 from milpcb.logs.origin import as_logged, uniforms
-from milpcb.logs.questions import budget_section, front_section, near_section, of_numbers, what_if
+from milpcb.logs.questions import budget_section, front_section, near_section, what_if
 from milpcb.logs.sections import PageSection, Unit
 from milpcb.logs.source import ScoredRows, Source
 from milpcb.offline import Evaluation, Stability, State, best_reference, evaluate, inference, kept_aside, stability
@@ -69,7 +69,9 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
             claims = inference(*searched, policy=printed, progress=tick, **more)
     if questions.resamples and not own_way:
         with step(f"its stability, {fixed(questions.resamples, 0)} searches (--resamples 0 leaves it out)") as tick:
-            one = of_numbers(estimator.policy_)
+            one = replace(
+                estimator.policy_, names=type(estimator.policy_.names)()
+            )  # of numbers, as it was searched for
             found = stability(*searched, policy=one, resamples=questions.resamples, progress=tick, **again)
             stable = _in_words(found, estimator.policy_)
     policy, level = estimator.policy_, questions.level
@@ -128,8 +130,6 @@ def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
 
 def _in_words(found: Stability, policy: Any) -> Stability:
     """Return the same with tests as ``policy`` has them: what was searched again read the numbers made of columns."""
-    if not hasattr(policy, "graph"):
-        return found
     rules: Any = (found.policy, policy)
     nodes = zip(*(each.graph().nodes(data="label") for each in rules), strict=True)
     words_of = {searched: words for (_, searched), (_, words) in nodes}

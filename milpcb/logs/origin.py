@@ -155,10 +155,8 @@ def as_logged(estimator: Any, source: Source) -> None:
     """Let a fitted estimator return actions as the log has them, and read its marks and all strings of all its rows."""
     estimator.actions_ = actions_in(source)
     known = Schema(tuple(_with_all(field, source.frame[field.name]) for field in estimator.schema_.fields))
-    policy, schema = estimator.policy_, Schema(tuple(_marked(known, source)))
-    if hasattr(policy, "with_columns"):
-        estimator.policy_ = policy.with_columns(schema, policy.names.columns, policy.names.actions)
-    estimator.schema_ = schema
+    names, estimator.schema_ = estimator.policy_.names, Schema(tuple(_marked(known, source)))
+    estimator.policy_ = estimator.policy_.with_columns(estimator.schema_, names.columns, names.actions)
 
 
 def schema_of(source: Source) -> Schema:

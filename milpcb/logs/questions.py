@@ -28,19 +28,7 @@ from milpcb.rng import child
 
 def columns_read(policy: Any) -> list[str]:
     """Return the names of the columns that a rule reads."""
-    tested = policy.cut_points()
-    places = range(len(policy.names.columns)) if tested is None else sorted(tested)
-    return list(dict.fromkeys(policy.names.columns[place].name for place in places))
-
-
-def in_words(policy: Any, printed: Any) -> Any:
-    """Return a policy with the names of columns and actions that the printed one has."""
-    return replace(policy, names=printed.names) if hasattr(printed, "names") else policy
-
-
-def of_numbers(printed: Any) -> Any:
-    """Return the policy that is printed as one of numbers, as which it was searched for."""
-    return replace(printed, names=type(printed.names)()) if hasattr(printed, "names") else printed
+    return list(dict.fromkeys(policy.names.columns[place].name for place in sorted(policy.cut_points())))
 
 
 def restricted(text: str, question: Question, printed: Any) -> Question:
@@ -231,7 +219,7 @@ def front_section(found: Findings, question: Question, progress: Progress) -> Pa
     done = scores.mean(scores.logged), second.mean(second.logged)
     table = PageTable("Table of two outcomes", ("two outcomes", unit.words, other.words), cells)
     rules = [
-        PageText(f"Rule {n}", rule_text(in_words(each.policy, found.estimator.policy_)), f"rule {n}")
+        PageText(f"Rule {n}", rule_text(replace(each.policy, names=found.estimator.policy_.names)), f"rule {n}")
         for n, each in enumerate(front[: table.most], 1)
     ]
     words = (

@@ -30,21 +30,18 @@ class DrawnPart:
 
 
 def rule_section(found: Findings, heading: str) -> PageSection:
-    """Return the rule as a drawing where it has one, and as text."""
+    """Return the rule as a drawing, and as text."""
 
     def drawn() -> Any:
         people = who(found.estimator.policy_)
-        listed = "; ".join(f"{people.get(n, n + 1)}: {part.name}" for n, part in enumerate(drawn_parts(found)))
+        listed = "; ".join(f"{people[n]}: {part.name}" for n, part in enumerate(drawn_parts(found)))
         return picture(Drawing("policy", "The rule", _figure(found), f"The rule as a drawing: {listed}", ""))
 
-    texts = [PageText("Rules", rule_text(found.estimator.policy_))]
-    return PageSection(heading, picture=drawn if hasattr(found.estimator.policy_, "figure") else None, texts=texts)
+    return PageSection(heading, picture=drawn, texts=[PageText("Rules", rule_text(found.estimator.policy_))])
 
 
 def rule_pictures(found: Findings) -> dict[str, bytes]:
-    """Return the drawing of the rule by the ending of its file; none where it has no drawing."""
-    if not hasattr(found.estimator.policy_, "figure"):
-        return {}
+    """Return the drawing of the rule by the ending of its file."""
     return render(_titled(_figure(found), f"What to do for whom? {found.source.name}"))
 
 
@@ -92,18 +89,15 @@ def parts_section(found: Findings) -> PageSection:
             gain += f" ({unit.interval(leaf.gain)})"
         if not any((leaf.gain.estimate, leaf.gain.lower, leaf.gain.upper)):
             gain = "same action"
-        rows.append((str(leaf.part + 1), people.get(leaf.part, ""), leaf.name, percent(leaf.share, 1), worth, gain))
-    if not rows:
-        return PageSection("")
+        rows.append((str(leaf.part + 1), people[leaf.part], leaf.name, percent(leaf.share, 1), worth, gain))
     table = PageTable("Table of parts", headings, rows, (0, 1, 2), "cards")
     opened = found.state in (None, State.TARGET)
     return PageSection("", folds=[PageSection("who gets what, part by part", tables=[table], open=opened)])
 
 
 def who(policy: Any) -> dict[int, str]:
-    """Return for each part of a rule the tests on the way to it, in words; {} for a policy of another kind."""
-    found = policy.ways() if hasattr(policy, "ways") else {}
-    return {part: ", ".join(way) or "everybody" for part, way in found.items()}
+    """Return for each part of a rule the tests on the way to it, in words."""
+    return {part: ", ".join(way) or "everybody" for part, way in policy.ways().items()}
 
 
 MOST = 6  # rows of a table of the sheet; the others are in the annex

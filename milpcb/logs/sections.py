@@ -59,10 +59,6 @@ class Unit:
         """Return a value brought to the range of the outcome, where that is known: intervals lose nothing by it."""
         return min(1.0, max(0.0, value)) if self.binary else value
 
-    def of_value(self, value: float) -> str:
-        """Return what something is worth, in words."""
-        return f"{self.value(value)} {self.words}" if self.binary else f"{self.gain(value)} (mean '{self.name}')"
-
     def ends(self, lower: float, upper: float) -> str:
         """Return the ends of an interval of what something is worth."""
         return f"{self.value(lower)} to {self.value(upper)}"

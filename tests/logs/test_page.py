@@ -102,7 +102,6 @@ def test_bars_are_at_their_places():
 def test_amounts_have_the_digits_that_their_error_leaves():
     """Dollars without an exponent and with their sign; shares of people of 100; marks of axes with their own digits."""
     assert MONEY.value(11287.4) == f"11{THIN}290"
-    assert MONEY.of_value(9308.2) == f"9{THIN}308 $ (mean 'spent')"
     assert (SALES.value(0.4953), SALES.gain(-0.0161)) == ("49.5", "\u22121.6 of 100")
     assert Unit("bought", maximise=True, binary=True, error=0.06).value(0.4953) == "50"
     assert (MONEY.tick(12500.0), SALES.tick(0.425), MONEY.tick(-0.05)) == (f"12{THIN}500", "42.5", "\u22120.05")
