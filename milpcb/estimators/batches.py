@@ -193,10 +193,10 @@ class FromBatches(PolicyEstimator):
         if self._order() is None:
             raise InputError("how many columns a part of such a policy tests has no bound; fit it to rows in memory")
         own_models = self.model_outcome is not None or self.model_propensity is not None
-        if self._counts_rows or self.monotone or own_models:
+        if self._counts_rows or own_models:
             raise InputError(
-                "limits on the rows of a part, orders (monotone) and your own models need the rows themselves: leave "
-                "them out, or learn from rows in memory"
+                "limits on the rows of a part and your own models need the rows themselves: leave them out, or learn "
+                "from rows in memory"
             )
         every = self.constraints if isinstance(self.constraints, (list, tuple)) else [self.constraints]
         if not all(isinstance(rule, ShareAtMost) for rule in every):

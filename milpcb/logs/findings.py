@@ -146,7 +146,7 @@ class Findings:
     @property
     def own_way(self) -> bool:
         """Whether the rule is not the best by the estimates: claims of learning such ones are not of it."""
-        return bool(self.questions.limits or self.estimator.monotone)
+        return bool(self.questions.limits)
 
     @property
     def shown_aside(self) -> bool:

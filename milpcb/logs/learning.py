@@ -42,11 +42,11 @@ MOST_PRICED = 200  # draws behind the intervals of prices
 def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
     """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
     numbers, aside = _split(source, questions)
-    own_way = bool(questions.limits or estimator.monotone)
+    own_way = bool(questions.limits)
     asked = {"--what-if": questions.restrictions, "--front": questions.front, "--budget": questions.budget}
     if own_way and any(asked.values()):
         option = next(option for option, given in asked.items() if given)
-        raise InputError(f"{option} is for the rule that looks best; leave --no-worse and --monotone out")
+        raise InputError(f"{option} is for the rule that looks best; leave --no-worse out")
     with step("what each action would have given") as tick:
         learnt = ScoredRows.of(source, estimator, numbers, tick)
     if questions.limits:

@@ -177,7 +177,7 @@ def sentences(found: Findings) -> list[str]:
 def proof(found: Findings) -> str:
     """Return what the search has proved."""
     estimator = found.estimator
-    kept = " that keeps what was asked for" if estimator.constraints or estimator.monotone else ""
+    kept = " that keeps what was asked for" if estimator.constraints else ""
     if estimator.optimal_:
         return f"It is proved that no rule of its class{kept} has a better value on the rows it was learnt from."
     return (
