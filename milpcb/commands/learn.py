@@ -183,7 +183,7 @@ def _in_one_pass(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findin
     showing = partial(step, err)
     files, columns = log_files(log), columns_of(log, given)
     with showing("a sample, for cut points") as tick:
-        sample, source = sample_of(files, columns, tick)
+        source = sample_of(files, columns, tick)
     for note in source.notes:
         err.print(f"note: {note}")
     arguments = list(ctx.args)
@@ -191,4 +191,4 @@ def _in_one_pass(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findin
         arguments += ["--method", "snips"]
         err.print("note: scores by --method snips; doubly robust ones need the rows in memory")
     estimator = estimator_of(source, given, arguments, ctx.command)
-    return learn_in_one_pass(files, sample, source, estimator, _asked(given, source), showing)
+    return learn_in_one_pass(files, source, estimator, _asked(given, source), showing)

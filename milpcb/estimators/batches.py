@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
 
+import narwhals as nw
 import numpy as np
 
 from milpcb.constraints.by_names import ShareAtMost, bind_all
@@ -20,7 +21,7 @@ from milpcb.estimators.one_pass import Layout, Sample, batches_of
 from milpcb.estimators.rows import Rows, explicit_cuts
 from milpcb.offline.compressed import CompressedLog, compress
 from milpcb.offline.diagnostics import warn_of
-from milpcb.offline.log import RANDOMISED
+from milpcb.offline.log import RANDOMISED, action_names
 from milpcb.offline.overlap import KINDS as OVERLAPS
 from milpcb.offline.scores import METHODS, treatment_costs
 from milpcb.offline.sufficient_statistics import Statistics
@@ -106,7 +107,7 @@ class FromBatches(PolicyEstimator):
             sample.add(frame)
         if not sample.n:
             raise InputError("the batches have no rows")
-        layout = self.layout(sample)
+        layout = self.layout(sample.table, columns)
         sums = layout.empty()
         for frame in batches_of(batches):
             layout.add(frame, (sums, slice(None)))
@@ -114,10 +115,12 @@ class FromBatches(PolicyEstimator):
         warn_of(self.compressed_.diagnostics)
         return self
 
-    def layout(self, sample: Sample) -> Layout:
+    def layout(self, sample: Any, log: Columns) -> Layout:
         """Return how rows become cells, by a sample of them; raises InputError where the rows themselves are needed."""
         self._check_adds_up()
-        features = read_features(self, checked(self, sample.frame, reset=True))
+        frame = nw.from_native(sample, eager_only=True)
+        read = log.features or [name for name in frame.columns if name not in log.names]
+        features = read_features(self, checked(self, frame.select(list(read)).to_native(), reset=True))
         names, each = chosen_features(self.features, features.names), np.ones(len(features))
         columns = self._columns(features, names, each)
         contexts = np.column_stack([column.read(features.values[column.name]) for column in columns])
@@ -126,9 +129,9 @@ class FromBatches(PolicyEstimator):
         if isinstance(cuts, str):
             raise InputError("every cut (thresholds 'all') needs the rows themselves; give a number of cut points")
         cuts = tuple((0.5,) for _ in columns) if cuts is None else tuple(cuts)
-        actions = sample.actions
+        actions = log.actions or action_names(frame.get_column(log.action).drop_nulls().unique().to_list())
         order, least = self._order() or 1, self._least()
-        layout = Layout(sample.columns.by(actions), features.schema, columns, cuts, order, actions, least)
+        layout = Layout(log.by(actions), features.schema, columns, cuts, order, actions, least)
         self._charges(layout)  # an error comes before the pass
         if layout.grid.size > MOST_CONTEXTS:
             cells = f"{spaced(layout.grid.size)} combinations of cut points, more than {spaced(MOST_CONTEXTS)}"
@@ -136,7 +139,7 @@ class FromBatches(PolicyEstimator):
         if self.overlap == "ignore":
             return replace(layout, parts=None)
         with suppress(InputError):  # of a row that is wrong: the pass knows its number in the log
-            layout = layout.with_parts(sample.table)
+            layout = layout.with_parts(sample)
         return layout
 
     def fit_statistics(self, layout: Layout, sums: Statistics) -> Self:

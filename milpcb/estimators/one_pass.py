@@ -17,7 +17,7 @@ from milpcb.data.frames import GivenColumn, given_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.estimators.inputs import Columns
-from milpcb.offline.log import action_names, divided
+from milpcb.offline.log import divided
 from milpcb.offline.overlap import compared, completed, expected_of, parts_without
 from milpcb.offline.sufficient_statistics import Codes, Grid, Known, Statistics
 from milpcb.types import Bools, Floats, Ints
@@ -69,19 +69,6 @@ class Sample:
     def table(self) -> Any:
         """The sampled rows, with all columns."""
         return nw.concat([frame for frame, *_ in self._parts if len(frame)]).to_native()
-
-    @property
-    def frame(self) -> Any:
-        """The features of the sampled rows."""
-        frame = nw.from_native(self.table, eager_only=True)
-        others = [name for name in frame.columns if name not in self.columns.names]
-        return frame.select(list(self.columns.features) or others).to_native()
-
-    @property
-    def actions(self) -> tuple[str, ...]:
-        """The names of the actions: those that are listed, else those of the sample, sorted."""
-        column = nw.from_native(self.table, eager_only=True).get_column(self.columns.action)
-        return self.columns.actions or action_names(column.drop_nulls().unique().to_list())
 
     def _check_schema(self, schema: dict[str, Any]) -> None:
         for name in (*self.columns.names, *self.columns.features):

@@ -80,11 +80,11 @@ def is_files(log: Path) -> bool:
 
 def log_files(log: Path) -> LogFiles:
     """Return the files of a log; raises InputError where there are none, and where one is no Parquet file."""
-    found = sorted(log.glob("*.parquet")) if log.is_dir() else sorted(map(Path, glob(str(log)))) or [log]  # noqa: PTH207
-    if found == [log] and not log.exists():
-        raise InputError(f"no file is called {log}; in a pattern, * stands for any part of a name")
+    found = sorted(log.glob("*.parquet") if log.is_dir() else map(Path, glob(str(log))))  # noqa: PTH207
     if not found:
-        raise InputError(f"{log} holds no Parquet file; name files by a pattern in quotes, as in 'logs/*.parquet'")
+        raise InputError(
+            f"{log} names no file; give a folder of Parquet files, or a pattern in quotes such as 'logs/*.parquet'"
+        )
     for path in found:
         if path.suffix != ".parquet":
             raise InputError(f"{path} is no Parquet file, and several files are read as Parquet only: {CONVERT}")
@@ -95,8 +95,8 @@ def log_files(log: Path) -> LogFiles:
     return LogFiles(str(log), tuple(path for path, _ in kept), tuple(rows for _, rows in kept), tuple(known[0][1]))
 
 
-def sample_of(files: LogFiles, columns: Columns, tick: Progress) -> tuple[Sample, Source]:
-    """Return a sample of the rows of a log, and the same as a log that was checked; InputError, UnknownNameError."""
+def sample_of(files: LogFiles, columns: Columns, tick: Progress) -> Source:
+    """Return a sample of the rows of a log, as a log that was checked; raises InputError, UnknownNameError."""
     if columns.group:
         raise InputError("--group needs the rows of a group together, which one pass does not have; leave it out")
     if not (columns.randomised or columns.propensity):
@@ -111,5 +111,4 @@ def sample_of(files: LogFiles, columns: Columns, tick: Progress) -> tuple[Sample
     sample, names = Sample(columns), tuple(dict.fromkeys((*columns.names, *others)))
     missing = files.read(names, columns.missing, lambda frame, _: sample.add(frame), tick)
     source = make_source(files.name, sample.table, replace(columns, leave_out=()), missing)  # these were not read
-    sample.columns = replace(columns, features=tuple(source.frame.columns))
-    return sample, replace(source, columns=columns)
+    return replace(source, columns=columns)

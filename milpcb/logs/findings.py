@@ -111,9 +111,9 @@ class Findings:
         if claims is None:
             return None
         sound = claims.enough and self.sound and self.kept_surely
-        if self.own_way and claims.state != State.ALIKE:
+        if self.questions.limits and claims.state != State.ALIKE:
             return State.TARGET if self.proved and sound else State.EARLY
-        shown = not self.own_way and self.learning_gains is not False and self.shown_aside
+        shown = not self.questions.limits and self.learning_gains is not False and self.shown_aside
         return State.TARGET if sound and shown else claims.state
 
     @property
@@ -142,11 +142,6 @@ class Findings:
     def same(self) -> bool:
         """Whether the rule does what treating all alike does, in every row that it was learnt from."""
         return self.reference.is_played(self.played)
-
-    @property
-    def own_way(self) -> bool:
-        """Whether the rule is not the best by the estimates: claims of learning such ones are not of it."""
-        return bool(self.questions.limits)
 
     @property
     def shown_aside(self) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed
 from milpcb.errors import InputError
-from milpcb.estimators.one_pass import Layout, Sample
+from milpcb.estimators.one_pass import Layout
 from milpcb.logs.files import LogFiles
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.limits import FEWEST, what_is_kept
@@ -42,11 +42,10 @@ MOST_PRICED = 200  # draws behind the intervals of prices
 def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
     """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
     numbers, aside = _split(source, questions)
-    own_way = bool(questions.limits)
     asked = {"--what-if": questions.restrictions, "--front": questions.front, "--budget": questions.budget}
-    if own_way and any(asked.values()):
-        option = next(option for option, given in asked.items() if given)
-        raise InputError(f"{option} is for the rule that looks best; leave --no-worse out")
+    for option, given in asked.items():
+        if given and questions.limits:
+            raise InputError(f"{option} is for the rule that looks best; leave --no-worse out")
     with step("what each action would have given") as tick:
         learnt = ScoredRows.of(source, estimator, numbers, tick)
     if questions.limits:
@@ -67,7 +66,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         with step(f"what can be claimed of it, {fixed(questions.draws, 0)} searches (--draws 0 leaves it out)") as tick:
             more = {"draws": questions.draws, "level": questions.level, **again}
             claims = inference(*searched, policy=printed, progress=tick, **more)
-    if questions.resamples and not own_way:
+    if questions.resamples and not questions.limits:
         with step(f"its stability, {fixed(questions.resamples, 0)} searches (--resamples 0 leaves it out)") as tick:
             one = replace(
                 estimator.policy_, names=type(estimator.policy_.names)()
@@ -94,7 +93,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         played,
         own,
         held_out,
-        None if claims is None else Claims.of(claims, by_estimates=not own_way),
+        None if claims is None else Claims.of(claims, by_estimates=not questions.limits),
         stability=stable,
         asked=what_is_kept(estimator, learnt),
     )
@@ -103,22 +102,23 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
 
 def _with_sections(found: Findings, question: Question, step: Step) -> Findings:
     rows: Any = found.learnt
-    questions = found.questions
-    sections: dict[str, PageSection | None] = {}
+    questions, sections = found.questions, dict[str, PageSection]()
     if questions.budget is not None:
         with step(f"the value against the budget of '{questions.budget}'") as tick:
             sections["budget"] = budget_section(found, tick)
-    if not found.own_way:
+    if not questions.limits:
         with step("what it would cost to have it otherwise") as tick:
-            how = dict[str, Any](level=questions.level, draws=min(questions.draws, MOST_PRICED), seed=questions.seed)
-            how |= {"progress": tick}
-            band = gain_band(question, rows.scores, found.reference, **how) if questions.draws else None
+            how: dict[str, Any] = {"level": questions.level, "seed": questions.seed, "progress": tick}
+            draws, band = min(questions.draws, MOST_PRICED), None
+            if draws:
+                band = gain_band(question, rows.scores, found.reference, draws=draws, **how)
             found = replace(found, prices=what_if(found, question, band, tick))
-            sections["near"] = near_section(found, question, band)
+            if band is not None:
+                sections["near"] = near_section(found, question, band)
         if questions.front:
             with step("the front of two outcomes") as tick:
                 sections["front"] = front_section(found, question, tick)
-    return replace(found, sections={name: section for name, section in sections.items() if section})
+    return replace(found, sections=sections)
 
 
 def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
@@ -137,14 +137,13 @@ def _in_words(found: Stability, policy: Any) -> Stability:
     return replace(found, tests=tests)
 
 
-def learn_in_one_pass(
-    files: LogFiles, sample: Sample, source: Source, estimator: Any, questions: Asked, step: Step
-) -> Findings:
-    """Learn from sums over the files of a log; raises InputError with a damaged file."""
+def learn_in_one_pass(files: LogFiles, source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
+    """Learn from sums over the files of a log, of which a sample is there; raises InputError with a damaged file."""
     if questions.holdout:
         real("holdout", questions.holdout, "between 0 and 1 (0.3 is usual)", lambda value: 0 < value < 1)
     with step("how rows are counted, by the sample"):
-        layout: Layout = estimator.layout(sample)
+        read = replace(source.columns, features=tuple(source.frame.columns))
+        layout: Layout = estimator.layout(source.table, read)
     parts = [layout.empty() for _ in range(2 if questions.holdout else 1)]
 
     def add(frame: Any, number: int) -> None:

@@ -95,10 +95,8 @@ MOST_COMPARED = 1_000  # rows at which their actions are compared
 MOST_UNLISTED = 2_000  # different rows up to which rules are counted that the class does not list itself
 
 
-def near_section(found: Findings, question: Question, band: GainBand | None) -> PageSection | None:
-    """Return how many rules are not shown to be worse than the best, and what they share; None without a band."""
-    if band is None:
-        return None
+def near_section(found: Findings, question: Question, band: GainBand) -> PageSection:
+    """Return how many rules are not shown to be worse than the best, and what they share."""
     near, n = question.oracle.near_best(band.floors[1], band.slack), question.oracle.n_contexts
     rows = child(0, "logs", "near").permutation(n)[:MOST_COMPARED]
     sure = percent(found.questions.level)
@@ -154,15 +152,15 @@ def budget_values(
     return tuple(found)
 
 
-def budget_section(found: Findings, progress: Progress) -> PageSection | None:
-    """Return the curve of values for the budgets of ``--budget``; None where the other limits allow none of them."""
+def budget_section(found: Findings, progress: Progress) -> PageSection:
+    """Return the curve of values for the budgets of ``--budget``; empty where the other limits allow none of them."""
     asked, action = found.questions, str(found.questions.budget)
     rows: Any = found.learnt
     points = budget_values(
         found.estimator, rows.frame, rows.scores, action, level=asked.level, seed=asked.seed, progress=progress
     )
     if not points:
-        return None
+        return PageSection("")
     heading = f"Value against the budget of '{action}'"
     return PageSection(heading, picture=lambda: picture(_budget_drawing(found, points, heading)))
 

@@ -169,10 +169,7 @@ def _groups(name: str, frame: pl.DataFrame, column: str) -> Ints | None:
         return None
     if frame[column].dtype.is_float():
         frame = frame.select(pl.col(column).fill_nan(None))  # else the rows without a number were one group
-    number = _present(name, frame, column).rank("dense").to_numpy().astype(np.int64) - 1
-    if number.max() == 0:
-        raise InputError(f"{name}, column '{column}' has one value only: all rows would belong together")
-    return number
+    return _present(name, frame, column).rank("dense").to_numpy().astype(np.int64) - 1
 
 
 def _weight(name: str, frame: pl.DataFrame, column: str) -> Floats:
@@ -206,26 +203,10 @@ class ScoredRows:
     numbers: Ints
     frame: pl.DataFrame
     scores: Scores
-
-    @property
-    def n(self) -> int:
-        """How many rows there are."""
-        return len(self.numbers)
-
-    @property
-    def counts(self) -> Floats:
-        """(K,) rows in which each action was done."""
-        return np.bincount(self.scores.log.action, minlength=len(self.scores.actions)).astype(float)
-
-    @property
-    def unseen(self) -> Floats:
-        """(K,) in how many rows the log has none of an action."""
-        return np.asarray(self.scores.unseen.sum(axis=0), dtype=float)
-
-    @property
-    def diagnostics(self) -> Diagnostics:
-        """How far the scores can be trusted."""
-        return self.scores.diagnostics
+    n: int  # how many rows there are
+    counts: Floats  # (K,) in how many of them each action was done
+    unseen: Floats  # (K,) in how many the log has none of an action
+    diagnostics: Diagnostics  # how far the scores can be trusted
 
     @classmethod
     def of(cls, source: Source, estimator: Any, numbers: Ints, tick: Progress) -> Self:
@@ -235,8 +216,11 @@ class ScoredRows:
         named = (price for price in (estimator.treatment_cost or {}).values() if isinstance(price, str))
         columns = {column: numbers_of(source, column)[numbers] for column in named}
         weight = None if source.weight is None else source.weight[numbers]
-        scores = estimator.estimate_scores(numbered(log), columns, progress=tick, sample_weight=weight)
-        return cls(source, estimator, numbers, frame, replace(scores, log=log))  # the numbers are for models only
+        found = estimator.estimate_scores(numbered(log), columns, progress=tick, sample_weight=weight)
+        counts = np.bincount(log.action, minlength=len(log.actions)).astype(float)
+        unseen = found.unseen.sum(axis=0).astype(float)
+        scores = replace(found, log=log)  # the numbers are for models only
+        return cls(source, estimator, numbers, frame, scores, len(log), counts, unseen, found.diagnostics)
 
     def by_outcome(self, column: str, *, maximise: bool) -> Scores:
         """Return the scores of the same rows by another outcome."""

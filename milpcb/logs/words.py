@@ -40,9 +40,9 @@ def verdict(found: Findings) -> str:
         return f"the propensities do not fit the log, so they do not show whether any rule is better than {other}."
     if not found.kept_surely:
         return "the log has too few events of another outcome that is limited to show that a rule keeps the limit."
-    if found.own_way and found.same:
+    if found.questions.limits and found.same:
         return f"the best rule that was found is itself {other}."
-    if found.own_way and claims.enough and found.state != State.ALIKE:
+    if found.questions.limits and claims.enough and found.state != State.ALIKE:
         shown = "deciding by the rule is" if found.proved else "it is not shown that deciding by the rule is"
         return f"{shown} better than {other}; {_own(found, claims)}."
     return f"{_by_estimates(found, claims)}{_beside(found)}"

@@ -99,7 +99,7 @@ def test_what_is_asked_for_by_name_is_never_left_out():
         ({"leave_out": ("aeg",)}, "did you mean 'age'"),
         ({"group": "persn"}, "unknown column of log.csv: 'persn'"),
         ({"features": ("age",), "leave_out": ("age",)}, "or is left out, so it can be no feature"),
-        ({"group": "same"}, "one value only"),
+        ({"group": "same"}, "all rows are in one group"),
         ({"group": "holes"}, "row 2: 'holes' is missing"),
         ({"group": "person"}, "row 4: 'person' is missing"),
     ],

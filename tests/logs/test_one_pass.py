@@ -70,7 +70,7 @@ def learner() -> LoggedPolicyTree:
 def summed(folder: Path) -> tuple[Layout, Statistics, Any]:
     """Return the cells of a log, the sums over its rows, and the rows themselves."""
     found = log_files(folder)
-    layout, frame = learner().layout(sample_of(found, COLUMNS, lambda *_: None)[0]), found.frame()
+    layout, frame = learner().layout(found.frame(), COLUMNS), found.frame()
     sums = layout.empty()
     layout.add(frame, (sums, slice(None)))
     return layout, sums, frame
@@ -79,9 +79,9 @@ def summed(folder: Path) -> tuple[Layout, Statistics, Any]:
 def learnt(folder: Path, **asked: Any) -> Findings:
     """Learn from a folder."""
     found = log_files(folder)
-    sample, source = sample_of(found, COLUMNS, lambda *_: None)
+    source = sample_of(found, COLUMNS, lambda *_: None)
     step = lambda _: nullcontext(lambda *_: None)  # noqa: E731
-    return learn_in_one_pass(found, sample, source, learner(), Asked(**asked), step)
+    return learn_in_one_pass(found, source, learner(), Asked(**asked), step)
 
 
 def assert_alike(one: IntervalEstimate, other: IntervalEstimate) -> None:
@@ -230,8 +230,8 @@ def sampled(folder: Path) -> None:
             lambda logs, out: command(beside(logs, "a.csv") / "a.csv", out, *ASKED),
             r"a\.csv is no Parq.*scan_csv",
         ),
-        (lambda logs, out: command(beside(logs / "none", "a.csv"), out, *ASKED), "none holds no Parquet file"),
-        (lambda logs, out: command(logs / "x*.parquet", out, *ASKED), "no file is called"),
+        (lambda logs, out: command(beside(logs / "none", "a.csv"), out, *ASKED), "none names no file"),
+        (lambda logs, out: command(logs / "x*.parquet", out, *ASKED), r"x\*\.parquet names no file"),
         (
             lambda logs, out: command(logs, out, *(each for each in ASKED if each not in {"--propensity", "p"})),
             "known propensities",
