@@ -34,6 +34,7 @@ from milpcb.types import Answer, Floats, Ints, Stop
 FORMAT = 3  # of an estimator in JSON
 VALUES = ("policy_value_", "lower_bound_", "optimal_", "maximise_")
 SECTIONS = ("Parameters", "Attributes")
+SECTION = r"(?ms)^{}\n-+\n(.*?)\n*(?=^\w[\w ]*\n-+\n|\Z)"  # of a docstring, and what stands in it
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True)  # every subclass becomes a dataclass
@@ -88,6 +89,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     _class_name: ClassVar[str] = ""  # of the policy class in the registry
     _words: ClassVar[Mapping[str, str]] = {}  # options of the policy class, and the parameters that set them
+    # of how many columns a part of a policy is a matter at most, or the parameter that says so; None without a bound
+    _tested: ClassVar[str | int | None] = None
     _adds_up = False  # whether policies weight numbers and add them up: those are tests then, 0 or 1
     _counts_rows = False  # whether a parameter counts rows, so that each must be there
 
@@ -103,10 +106,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _thresholds(self) -> Any:
         return getattr(self, "thresholds", None)
-
-    def _order(self) -> int | None:
-        """Return of how many columns a part of a policy is a matter at most; None where there is no bound."""
-        return None
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the name of the action (n,) for each row."""
@@ -290,18 +289,13 @@ def _plain(value: Any) -> Any:
 
 def joined(cls: type) -> str | None:
     """Return the class's own docstring with the sections of its bases; as it is where it has sections of its own."""
-    own = cleandoc(cls.__doc__ or "")
-    if not own or any(_section(own, title) for title in SECTIONS):
+    own, *others = (cleandoc(base.__dict__.get("__doc__") or "") for base in cls.__mro__)
+    if not own or any(re.search(SECTION.format(title), own) for title in SECTIONS):
         return cls.__doc__
     for title in SECTIONS:
-        texts = [_section(cleandoc(base.__dict__.get("__doc__") or ""), title) for base in cls.__mro__[1:]]
-        own += "\n".join([f"\n\n{title}", "-" * len(title), *filter(None, texts)])
+        texts = [found[1] for text in others if (found := re.search(SECTION.format(title), text))]
+        own += "\n".join([f"\n\n{title}", "-" * len(title), *texts])
     return f"{own}\n"
-
-
-def _section(text: str, title: str) -> str:
-    found = re.search(rf"^{title}\n-+\n(.*?)(?=\n\n\w[\w ]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE)
-    return found[1].strip("\n") if found else ""
 
 
 @contextmanager

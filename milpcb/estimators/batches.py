@@ -10,7 +10,7 @@ import numpy as np
 
 from milpcb.constraints.by_names import ShareAtMost, bind_all
 from milpcb.constraints.linear import NamedRows
-from milpcb.core.checks import choice, real
+from milpcb.core.checks import choice, real, whole
 from milpcb.core.decimals import spaced
 from milpcb.data.actions import action_name
 from milpcb.data.made_columns import chosen_features
@@ -171,6 +171,10 @@ class FromBatches(PolicyEstimator):
             parts=[(part.action, part.words) for part in layout.parts or ()],
         )
 
+    def _order(self) -> int | None:
+        most = getattr(self, self._tested) if isinstance(self._tested, str) else self._tested
+        return None if most is None else whole(str(self._tested), most, 0)
+
     def _least(self) -> float:
         return real("min_propensity", self.min_propensity, "at least 0 and below 1", lambda least: 0 <= least < 1)
 
@@ -195,12 +199,8 @@ class FromBatches(PolicyEstimator):
         choice("overlap", self.overlap, OVERLAPS)
         if self._order() is None:
             raise InputError("how many columns a part of such a policy tests has no bound; fit it to rows in memory")
-        own_models = self.model_outcome is not None or self.model_propensity is not None
-        if self._counts_rows or own_models:
-            raise InputError(
-                "limits on the rows of a part and your own models need the rows themselves: leave them out, or learn "
-                "from rows in memory"
-            )
+        if self._counts_rows:
+            raise InputError("limits on the rows of a part need the rows themselves: leave them out")
         every = self.constraints if isinstance(self.constraints, (list, tuple)) else [self.constraints]
         if not all(isinstance(rule, ShareAtMost) for rule in every):
             raise InputError("of the constraints only share_at_most adds up over rows; learn from rows in memory")

@@ -86,13 +86,11 @@ class TreeSettings(CutSettings):
         "depth": "max_depth",
         "min_leaf_size": "min_samples_leaf",
     }
+    _tested = "max_depth"
 
     @property
     def _counts_rows(self) -> bool:  # type: ignore[override]  # it depends on a parameter
         return whole("min_samples_leaf", self.min_samples_leaf, 1) > 1
-
-    def _order(self) -> int:
-        return whole("max_depth", self.max_depth, 0)
 
     def _optimise(self, policies: Any, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
         """Return the oracle's answer; of the optimal trees it is one of the least depth."""
@@ -127,9 +125,7 @@ class ThresholdSettings(CutSettings):
 
     _class_name = "threshold_rules"
     _words: ClassVar[Mapping[str, str]] = {"max_cuts": "max_cuts"}
-
-    def _order(self) -> int:
-        return 1
+    _tested = 1
 
 
 class RuleListSettings(CutSettings):
@@ -146,9 +142,7 @@ class RuleListSettings(CutSettings):
 
     _class_name = "rule_lists"
     _words: ClassVar[Mapping[str, str]] = {"max_rules": "max_rules"}
-
-    def _order(self) -> int:
-        return whole("max_rules", self.max_rules, 0)
+    _tested = "max_rules"
 
 
 class ScoringSettings(CutSettings):
@@ -170,10 +164,8 @@ class ScoringSettings(CutSettings):
 
     _class_name = "linear_rules"
     _words: ClassVar[Mapping[str, str]] = {"max_weight": "max_weight", "max_features": "max_tests"}
+    _tested = "max_tests"
     _adds_up = True
-
-    def _order(self) -> int | None:
-        return self.max_tests
 
 
 class AnySettings(PolicyEstimator):

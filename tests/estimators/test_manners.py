@@ -34,7 +34,6 @@ EVERY = [
 CHECKED = [OptimalPolicyTree, LoggedPolicyTree, OptimalScoringRule, LoggedPolicy]
 OWN = {
     "_policy_class",
-    "_order",
     "__init__",
 }  # what a class may have besides: its policies, how many tests, its parameters
 OF_PARAMETERS = [check_parameters_default_constructible, check_no_attributes_set_in_init, check_set_params]

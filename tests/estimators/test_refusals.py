@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.linear_model import Ridge
 
 from milpcb import mean_at_most, never, parity, share_at_most
 from milpcb.errors import InfeasibleError, InputError
@@ -134,7 +133,6 @@ LOGGED: list[tuple[Callable[[], object], str]] = [
             (LoggedPolicyTree(method="dm"), "method"),
             (LoggedPolicyTree(method="ips", thresholds="all"), "every cut"),
             (LoggedPolicyTree(method="ips", min_samples_leaf=5), "limits on the rows"),
-            (LoggedPolicyTree(method="ips", model_outcome=Ridge()), "your own models"),
             (LoggedPolicyTree(method="ips", max_depth=3, thresholds=MANY), "combinations"),
             (LoggedScoringRule(method="ips", max_tests=None), "no bound"),
             (LoggedPolicy(method="ips"), "no bound"),
