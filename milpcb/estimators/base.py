@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from milpcb.constraints import LabelConstraint, NamedRows
 from milpcb.constraints.by_names import NAMES, as_document, bind_all
-from milpcb.core.checks import check_gap, check_time_limit, choice
+from milpcb.core.checks import check_gap, check_time_limit, choice, whole
 from milpcb.data.actions import action_name, check_order, named_class, own_names
 from milpcb.data.columns import Column, Membership, Number, encoded
 from milpcb.data.made_columns import SIDES, chosen_features, make_columns
@@ -106,6 +106,10 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _thresholds(self) -> Any:
         return getattr(self, "thresholds", None)
+
+    def _order(self) -> int | None:
+        most = getattr(self, self._tested) if isinstance(self._tested, str) else self._tested
+        return None if most is None else whole(str(self._tested), most, 0)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the name of the action (n,) for each row."""

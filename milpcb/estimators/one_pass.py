@@ -17,8 +17,10 @@ from milpcb.data.frames import GivenColumn, given_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.estimators.inputs import Columns
+from milpcb.offline.compressed import CompressedLog, compress
 from milpcb.offline.log import divided
 from milpcb.offline.overlap import compared, completed, expected_of, parts_without
+from milpcb.offline.scores import treatment_costs
 from milpcb.offline.sufficient_statistics import Codes, Grid, Known, Statistics
 from milpcb.types import Bools, Floats, Ints
 
@@ -34,6 +36,18 @@ def batches_of(batches: Iterable[Any] | Callable[[], Iterable[Any]]) -> Iterable
     if iter(batches) is batches:
         raise InputError("the batches are read twice: give a list, or a function that returns them anew at each call")
     return batches
+
+
+def charges_of(treatment_cost: Any, actions: tuple[str, ...], *, maximise: bool) -> Floats:
+    """Return what each action (K,) adds to outcomes, less than 0 for rewards; raises InputError, UnknownNameError."""
+    if treatment_cost is None:
+        return np.zeros(len(actions))
+    prices = treatment_cost.values() if isinstance(treatment_cost, Mapping) else [treatment_cost]
+    by_row = any(isinstance(price, str) for price in prices)  # the name of a column
+    charge = np.empty(0) if by_row else treatment_costs(treatment_cost, actions)
+    if charge.shape != (len(actions),):
+        raise InputError(f"treatment_cost by row needs the rows themselves: give {len(actions)} numbers, by action")
+    return -charge if maximise else charge
 
 
 class Sample:
@@ -97,7 +111,7 @@ class Sample:
         return new
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """Places where the parts of each row are counted."""
 
@@ -107,7 +121,9 @@ class Layout:
     cuts: tuple[tuple[float, ...], ...]  # cut points of each, ascending
     order: int  # numbers that a part of a policy tests at most
     actions: tuple[str, ...]  # K names
+    method: str  # "ips" or "snips"
     least: float  # to which propensities are raised, where they are no shares
+    charge: Floats  # (K,) what each action adds to outcomes, its treatment cost
     parts: tuple[CodedPart, ...] | None = ()  # in which an action may not be played; None: actions may be everywhere
 
     @cached_property
@@ -132,6 +148,12 @@ class Layout:
         for sums, rows in parts:
             least = 0.0 if self.log.randomised else self.least
             sums.add_rows(np.ascontiguousarray(codes[:, rows]), known.part(rows), least)
+
+    def compressed(self, sums: Statistics) -> CompressedLog:
+        """Return the contexts that stand for rows with these sums; raises InputError."""
+        log, parts = self.log, [(part.action, part.words) for part in self.parts or ()]
+        how: dict[str, Any] = {"maximise": log.maximise, "randomised": log.randomised, "min_propensity": self.least}
+        return compress(sums, self.actions, self.method, self.charge, parts=parts, **how)
 
     def codes(self, values: Read) -> Codes:
         """Return the bins (d, n): the number of cut points below each number; raises InputError."""

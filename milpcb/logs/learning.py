@@ -174,7 +174,7 @@ def _found(
     zero_one = least >= 0 and most <= 1 and y == yy  # y^2 is at most y, and y only at 0 and 1
     binary = bool(zero_one and not any((estimator.treatment_cost or {}).values()))
     claims = claims_of(estimator, layout.contexts(rows.codes), questions.level)
-    aside = estimator.compress(layout, others[0]) if others else None
+    aside = layout.compressed(others[0]) if others else None
     return Findings(
         source,
         questions,
