@@ -82,10 +82,7 @@ class TreeSettings(CutSettings):
     max_leaves: int | None = None
 
     _class_name = "decision_trees"
-    _words: ClassVar[Mapping[str, str]] = {
-        "depth": "max_depth",
-        "min_leaf_size": "min_samples_leaf",
-    }
+    _words: ClassVar[Mapping[str, str]] = {"depth": "max_depth", "min_leaf_size": "min_samples_leaf"}
     _tested = "max_depth"
 
     @property

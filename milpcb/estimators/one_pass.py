@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from milpcb.data.actions import action_name
-from milpcb.data.columns import Column, Values
+from milpcb.data.columns import Column
 from milpcb.data.fields import Field
 from milpcb.data.frames import GivenColumn, given_columns
 from milpcb.data.schema import Schema
@@ -26,7 +26,6 @@ from milpcb.types import Bools, Floats, Ints
 
 MOST_ROWS = 1_000_000  # of the sample
 MOST_NEW = 1000  # rows that are kept because something in them is new
-Read = Mapping[str, tuple[Values, Ints | None]]  # of each column distinct values and their place in each row, or values
 
 
 def batches_of(batches: Iterable[Any] | Callable[[], Iterable[Any]]) -> Iterable[Any]:
@@ -142,8 +141,7 @@ class Layout:
 
     def add(self, frame: Any, *parts: tuple[Statistics, Any]) -> None:
         """Add rows of a data frame to sums, to each of the ``parts`` those that it names; raises InputError."""
-        values, known = read_rows(frame, self.log, self.schema, self.features, self.actions)
-        codes = self.codes(values)
+        codes, known = self._read(frame)
         known = replace(known, barred=self._barred(codes, known))
         for sums, rows in parts:
             least = 0.0 if self.log.randomised else self.least
@@ -154,15 +152,6 @@ class Layout:
         log, parts = self.log, [(part.action, part.words) for part in self.parts or ()]
         how: dict[str, Any] = {"maximise": log.maximise, "randomised": log.randomised, "min_propensity": self.least}
         return compress(sums, self.actions, self.method, self.charge, parts=parts, **how)
-
-    def codes(self, values: Read) -> Codes:
-        """Return the bins (d, n): the number of cut points below each number; raises InputError."""
-        found: list[Codes] = []
-        for column, cuts in zip(self.columns, self.cuts, strict=True):
-            distinct, place = values[column.name]
-            code = np.searchsorted(cuts, column.read(distinct)).astype(np.int32)
-            found.append(code if place is None else code[place])
-        return np.array(found, dtype=np.int32)
 
     def contexts(self, codes: Ints) -> Floats:
         """Return numbers (m, d) in these bins (m, d)."""
@@ -176,8 +165,8 @@ class Layout:
 
     def with_parts(self, frame: Any) -> Layout:
         """Return the layout with the parts in which the rows of a sample have none of some action; InputError."""
-        values, known = read_rows(frame, self.log, self.schema, self.features, self.actions)
-        codes, each = self.codes(values), np.ones(len(known.action))
+        codes, known = self._read(frame)
+        each = np.ones(len(known.action))
         tests = [
             compared(str(f), codes[f].astype(float), float(cut), up=up)
             for f, cuts in enumerate(self.cuts)
@@ -193,6 +182,27 @@ class Layout:
             )
             found.append(CodedPart(part.action, coded, " and ".join(words)))
         return replace(self, parts=tuple(found))
+
+    def _read(self, batch: Any) -> tuple[Codes, Known]:
+        """Return the bins (d, n) of rows, the number of cut points below each number, and what is known of the rows."""
+        frame = nw.from_native(batch, eager_only=True)
+        action = _actions(frame.get_column(self.log.action), self.actions)
+        outcome = _numbers(frame, self.log.outcome)
+        known = np.array([_numbers(frame, name) for name in self.log.propensity])
+        propensity, chances = known[0] if len(known) == 1 else np.ones(len(frame)), None
+        if len(known) > 1:
+            chances = divided(known.T, first=1)
+            propensity = chances[np.arange(len(action)), action]
+        wrong = np.flatnonzero(~((propensity > 0) & (propensity <= 1)))
+        if len(wrong):
+            what = f"row {wrong[0] + 1}: the propensity of what was done is {propensity[wrong[0]]:g}"
+            raise InputError(f"{what}, and not above 0 and at most 1")
+        values, codes = {name: _entries(frame, self.schema[name]) for name in self.features}, list[Codes]()
+        for column, cuts in zip(self.columns, self.cuts, strict=True):
+            distinct, place = values[column.name]
+            code = np.searchsorted(cuts, column.read(distinct)).astype(np.int32)
+            codes.append(code if place is None else code[place])
+        return np.array(codes, dtype=np.int32), Known(action, outcome, propensity, chances=chances)
 
     def _chances(self, known: Known) -> Floats:
         """Return the propensities (n, K) of all actions in some rows, NaN where they are not known."""
@@ -229,26 +239,7 @@ class CodedPart:
         return found
 
 
-def read_rows(
-    batch: Any, columns: Columns, schema: Schema, names: Iterable[str], actions: Sequence[str]
-) -> tuple[Read, Known]:
-    """Return the features of these ``names`` of a data frame, and what is known of its rows; raises InputError."""
-    frame = nw.from_native(batch, eager_only=True)
-    action = _actions(frame.get_column(columns.action), actions)
-    outcome = _numbers(frame, columns.outcome)
-    known = np.array([_numbers(frame, name) for name in columns.propensity])
-    propensity, chances = known[0] if len(known) == 1 else np.ones(len(frame)), None
-    if len(known) > 1:
-        chances = divided(known.T, first=1)
-        propensity = chances[np.arange(len(action)), action]
-    wrong = np.flatnonzero(~((propensity > 0) & (propensity <= 1)))
-    if len(wrong):
-        row, found = wrong[0], propensity[wrong[0]]
-        raise InputError(f"row {row + 1}: the propensity of what was done is {found:g}, and not above 0 and at most 1")
-    return {name: _read(frame, schema[name]) for name in names}, Known(action, outcome, propensity, chances=chances)
-
-
-def _read(frame: Any, field: Field) -> tuple[Any, Ints | None]:
+def _entries(frame: Any, field: Field) -> tuple[Any, Ints | None]:
     """Return a column, of strings and booleans its distinct values and the place of each row's among them."""
     column = frame.get_column(field.name)
     if field.is_number:

@@ -26,17 +26,12 @@ CONVERT = "polars.scan_csv('log.csv').sink_parquet('log.parquet') makes one of a
 
 @dataclass(frozen=True)
 class LogFiles:
-    """The Parquet files of a log, by name, with the number of rows of each; all have the ``columns`` of the first."""
+    """The Parquet files of a log, by name, that have rows, ``n`` together; all have the ``columns`` of the first."""
 
     name: str
     paths: tuple[Path, ...]
-    rows: tuple[int, ...]
+    n: int
     columns: tuple[str, ...]
-
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-        return sum(self.rows)
 
     def frame(self) -> pl.DataFrame:
         """Return all rows at once."""
@@ -88,11 +83,11 @@ def log_files(log: Path) -> LogFiles:
     for path in found:
         if path.suffix != ".parquet":
             raise InputError(f"{path} is no Parquet file, and several files are read as Parquet only: {CONVERT}")
-    known = [parquet_rows(path) for path in found]
-    kept = [(path, rows) for path, (rows, _) in zip(found, known, strict=True) if rows]
-    if not kept:
+    known = {path: parquet_rows(path) for path in found}
+    kept, n = tuple(path for path in found if known[path][0]), sum(rows for rows, _ in known.values())
+    if not n:
         raise InputError(f"{log} has no rows")
-    return LogFiles(str(log), tuple(path for path, _ in kept), tuple(rows for _, rows in kept), tuple(known[0][1]))
+    return LogFiles(str(log), kept, n, tuple(known[found[0]][1]))
 
 
 def sample_of(files: LogFiles, columns: Columns, tick: Progress) -> Source:

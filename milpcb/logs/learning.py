@@ -41,13 +41,15 @@ MOST_PRICED = 200  # draws behind the intervals of prices
 
 def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
     """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
-    numbers, aside = _split(source, questions)
+    aside = np.zeros(len(source.log), dtype=bool)
+    if questions.holdout:
+        aside = kept_aside(source.log, questions.holdout, questions.seed)
     asked = {"--what-if": questions.restrictions, "--front": questions.front, "--budget": questions.budget}
     for option, given in asked.items():
         if given and questions.limits:
             raise InputError(f"{option} is for the rule that looks best; leave --no-worse out")
     with step("what each action would have given") as tick:
-        learnt = ScoredRows.of(source, estimator, numbers, tick)
+        learnt = ScoredRows.of(source, estimator, np.flatnonzero(~aside), tick)
     if questions.limits:
         with step("what each action would have given of the other outcomes"):
             how = {"confidence": questions.level, "draws": questions.draws or FEWEST, "seed": questions.seed}
@@ -68,18 +70,16 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
             claims = inference(*searched, policy=printed, progress=tick, **more)
     if questions.resamples and not questions.limits:
         with step(f"its stability, {fixed(questions.resamples, 0)} searches (--resamples 0 leaves it out)") as tick:
-            one = replace(
-                estimator.policy_, names=type(estimator.policy_.names)()
-            )  # of numbers, as it was searched for
-            found = stability(*searched, policy=one, resamples=questions.resamples, progress=tick, **again)
+            numbered = replace(estimator.policy_, names=type(estimator.policy_.names)())  # as it was searched for
+            found = stability(*searched, policy=numbered, resamples=questions.resamples, progress=tick, **again)
             stable = _in_words(found, estimator.policy_)
     policy, level = estimator.policy_, questions.level
     reference = best_reference(learnt.scores, problem.constraints) if claims is None else claims.reference
     own = evaluate(learnt.scores, policy, contexts=learnt.frame, reference=reference, in_sample=True, level=level)
     other = held_out = None
-    if aside is not None:
+    if aside.any():
         with step("what each action would have given in the rows kept aside") as tick:
-            other = ScoredRows.of(source, estimator, aside, tick)
+            other = ScoredRows.of(source, estimator, np.flatnonzero(aside), tick)
         theirs = estimator.problem(other.frame, other.scores.weight, guarded=False).constraints
         reference = best_reference(other.scores, theirs)
         held_out = evaluate(other.scores, policy, contexts=other.frame, reference=reference, level=level)
@@ -119,13 +119,6 @@ def _with_sections(found: Findings, question: Question, step: Step) -> Findings:
             with step("the front of two outcomes") as tick:
                 sections["front"] = front_section(found, question, tick)
     return replace(found, sections=sections)
-
-
-def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
-    if not questions.holdout:
-        return np.arange(len(source.log)), None
-    aside = kept_aside(source.log, questions.holdout, questions.seed)
-    return np.flatnonzero(~aside), np.flatnonzero(aside)
 
 
 def _in_words(found: Stability, policy: Any) -> Stability:

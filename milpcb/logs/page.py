@@ -13,7 +13,7 @@ from milpcb.logs import words
 from milpcb.logs.findings import Findings
 from milpcb.logs.limits import Kept
 from milpcb.logs.questions import price_section
-from milpcb.logs.rule import card_section, colophon, columns_on_sheet, parts_section, rule_section
+from milpcb.logs.rule import colophon, columns_on_sheet, parts_section, rule_section
 from milpcb.logs.sections import PageSection, PageTable, Unit
 from milpcb.logs.words import alike
 from milpcb.offline import IntervalEstimate, State
@@ -38,7 +38,7 @@ def page(found: Findings, command: str, digest: str | None = None) -> str:
     """Return the HTML page, which needs no network; ``command`` makes it again, ``digest`` is that of the log."""
     shown = found.state in (None, State.TARGET)
     heading = "The rule" if shown else "What looked best, not supported"
-    rule = card_section(found, heading) or rule_section(found, heading)
+    rule = rule_section(found, heading)
     gain, drawn = words.gain(found), bars(found.unit, first(worth_lines(found)), found.questions.level)
     worth = PageSection("What it is worth", [gain] if gain else [], bars=drawn)
     verdict, annex = words.verdict(found), [parts_section(found), *evidence(found), statistician(found)]

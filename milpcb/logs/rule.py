@@ -30,7 +30,11 @@ class DrawnPart:
 
 
 def rule_section(found: Findings, heading: str) -> PageSection:
-    """Return the rule as a drawing, and as text."""
+    """Return the rule as a drawing, and as text; a scoring rule as people add it up: findings with points, and sums."""
+    if (card := card_of(found)) is not None:
+        findings = PageTable("Score card", ("finding", "points"), card.rows, most=len(card.rows))
+        sums = PageTable("Sums", ("sum", "action"), card.outcomes, (0, 1))
+        return PageSection(heading, ["Add up the points of the findings that hold."], tables=[findings, sums])
 
     def drawn() -> Any:
         people = who(found.estimator.policy_)
@@ -130,16 +134,6 @@ def card_of(found: Findings) -> Any:
     labels = {name: label for name, label in found.questions.labels if name in named}
     whole = [name for name in read if is_whole(frame[name]) and not found.files]  # of files the frame is a sample
     return policy.card(labels, whole)
-
-
-def card_section(found: Findings, heading: str) -> PageSection | None:
-    """Return a scoring rule as people add it up: findings with points, and sums with actions; None for other rules."""
-    card = card_of(found)
-    if card is None:
-        return None
-    findings = PageTable("Score card", ("finding", "points"), card.rows, most=len(card.rows))
-    sums = PageTable("Sums", ("sum", "action"), card.outcomes, (0, 1))
-    return PageSection(heading, ["Add up the points of the findings that hold."], tables=[findings, sums])
 
 
 def colophon(found: Findings, command: str, digest: str | None) -> list[str]:
