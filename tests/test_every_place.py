@@ -126,7 +126,7 @@ def test_tables_of_numbers_are_replayed_solved_and_certified(asked: Any) -> None
             answer = policies.from_json(Path("answer.json").read_text())
             assert answer.predict_names(frame.astype(float)) == right
             world = Replay(contexts=table, costs="costs.csv")
-            found = play(world, "uniform", len(right), policies=TREES).plays[0]
+            found = play(world, "uniform", len(right), policies=TREES)
             assert found.rows[-1]["best_cost"] == 0
             log = in_file(frame, ending, action=done, cost=wrong, probability=[0.5] * len(right))
             assert str(answer) in command("certify", log, "--depth", "2", "--thresholds", "all").output

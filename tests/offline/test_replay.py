@@ -61,8 +61,8 @@ def test_learners_play_a_log_from_its_start():
     options = {"horizon": 900, "policies": TREES, "contexts": BITS, "seeds": [3]}
     both = milpcb.play(rounds, ["exp4", "uniform"], **options)
     alone = milpcb.play(rounds, ["uniform"], **options)
-    exp4, uniform = (play.rows[-1]["cumulative_cost"] for play in both.plays)
-    assert uniform == alone.plays[0].rows[-1]["cumulative_cost"]
+    exp4, uniform = (row["cumulative_cost"] for row in both.rows if row["round"] == 900)
+    assert uniform == alone.rows[-1]["cumulative_cost"]
     assert exp4 < 0.35 * 900 < 0.4 * 900 < uniform
 
 

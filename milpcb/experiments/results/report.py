@@ -15,7 +15,7 @@ from rich.table import Table
 
 from milpcb.core.decimals import THIN, fixed, number, places, spaced
 from milpcb.core.files import own_contents
-from milpcb.experiments.results import RECOVERY, confident_in, percent_of, turns_in, turns_number
+from milpcb.experiments.results import CONFIDENT, RECOVERY, TURNS, asked_for
 from milpcb.experiments.results.figures import draw, words
 from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.results import NARROW, Final, Results, final_of, read_results
@@ -267,13 +267,15 @@ def _columns(results: Results, rows: Sequence[Final]) -> Iterator[ReportColumn]:
     if len({row.seeds for row in rows}) > 1 or rows[0].seeds < wanted:
         yield ReportColumn("seeds", "seeds", lambda row: f"{row.seeds} of {max(row.seeds, wanted)}")
     yield ReportColumn("regret", "regret", _with_spread("regret"))
-    if turns := turns_in(frame.columns):
-        yield ReportColumn("in_turn", f"regret to {turns_number(turns)} in turn", _with_spread(turns))
+    turns, number_of_turns = asked_for(frame.columns, TURNS)
+    if turns:
+        yield ReportColumn("in_turn", f"regret to {number_of_turns} in turn", _with_spread(turns))
     if RECOVERY in frame.columns:
         yield ReportColumn("recovery", "rounds to recover", _mean_of(RECOVERY, without="no change"))
     yield ReportColumn("certificate", "certificate", _certificate)
-    if confident := confident_in(frame.columns):
-        yield ReportColumn("confident", f"{percent_of(confident)}{THIN}% certificate", _mean_of(confident))
+    confident, level = asked_for(frame.columns, CONFIDENT)
+    if confident:
+        yield ReportColumn("confident", f"{level}{THIN}% certificate", _mean_of(confident))
     yield ReportColumn("guarantee", "guarantee", lambda row: _known(row.guarantee))
     yield ReportColumn("share", "of the guarantee", _share)
     yield ReportColumn("bound", "own bound", _mean_of("bound"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ from milpcb.core.extras import needs
 from milpcb.core.long_search import waiting
 from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, shown
-from milpcb.experiments.results import confident_column, confident_in, confident_meaning, percent_of
+from milpcb.experiments.results import CONFIDENT, asked_for, confident_column, confident_meaning
 from milpcb.experiments.run.player import Hindsight, LearnerPlayer, LiveEnvironment, LiveStream, checkpoints, hindsight
 from milpcb.experiments.study.worlds import Entrant, World
 from milpcb.learners import Learner
@@ -41,37 +41,22 @@ LIVE = "Live: only costs of actions played are known, so regret cannot be known;
 
 
 @dataclass(frozen=True)
-class Played:
-    """One learner with one seed: a row for each checkpoint, the best policy at the end, and its registered ``name``."""
-
-    label: str
-    seed: int
-    rows: tuple[dict[str, Any], ...]
-    policy: FoundPolicy
-    name: str
-
-
-@dataclass(frozen=True)
 class Plays:
-    """All plays of one call. ``print`` shows the table; ``plays`` are what it is made of."""
+    """All plays of one call: ``print`` shows the table. A row stands for each learner, seed and checkpoint.
 
-    plays: tuple[Played, ...]
+    ``names`` are the registered names of the learners by label, ``policies`` the best policy of each by what it was
+    shown, for each seed.
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    names: dict[str, str]
+    policies: dict[str, dict[int, FoundPolicy]]
     horizon: int
 
     @property
     def live(self) -> bool:
         """Whether only the costs of actions played are known, so that there is no regret."""
-        return self.plays[0].rows[-1]["best_cost"] is None
-
-    @property
-    def names(self) -> dict[str, str]:
-        """The registered name of each learner, by its label, in order."""
-        return {play.label: play.name for play in self.plays}
-
-    @property
-    def policies(self) -> dict[str, dict[int, FoundPolicy]]:
-        """The best policy of each learner by what it was shown, for each seed."""
-        return {label: {play.seed: play.policy for play in self.plays if play.label == label} for label in self.names}
+        return self.rows[0]["best_cost"] is None
 
     def frame(self) -> pl.DataFrame:
         """Return a polars frame with a row for each learner, seed and checkpoint.
@@ -84,28 +69,28 @@ class Plays:
         """
         with needs("studies", "frame()"):
             import polars as pl
-        rows = [row for play in self.plays for row in play.rows]
-        confident = confident_in(rows[0])
+        confident, _ = asked_for(self.rows[0], CONFIDENT)
         numbers = [*NUMBERS, *([confident] if confident else []), *LATER]
         schema: dict[str, Any] = {"learner": pl.String, "seed": pl.Int64, "round": pl.Int64}
-        return pl.DataFrame(rows, schema=schema | dict.fromkeys(numbers, pl.Float64))
+        return pl.DataFrame(self.rows, schema=schema | dict.fromkeys(numbers, pl.Float64))
 
     def table(self) -> str:
         """Return as text, for each learner, the means over seeds at the horizon, and what they mean."""
-        ends = [[play.rows[-1] for play in self.plays if play.label == label] for label in self.names]
-        sure, seeds = confident_in(ends[0][0]), len(ends[0])
+        last = [row for row in self.rows if row["round"] == self.horizon]
+        ends = [[row for row in last if row["learner"] == label] for label in self.names]
+        (sure, level), seeds = asked_for(ends[0][0], CONFIDENT), len(ends[0])
         columns = [
             ["mean cost", *(f"{_mean(rows, 'cumulative_cost') / self.horizon:.3f}" for rows in ends)],
             ["regret", *(UNKNOWN if self.live else _shown(_mean(rows, "regret")) for rows in ends)],
             ["certificate", *map(_certificate, ends)],
-            *([[f"{percent_of(sure)}% certificate", *(_shown(_mean(rows, sure)) for rows in ends)]] if sure else []),
+            *([[f"{level}% certificate", *(_shown(_mean(rows, sure)) for rows in ends)]] if sure else []),
             ["bound", *(_shown(_mean(rows, "bound")) for rows in ends)],
             ["guarantee", *(_shown(max(row["guarantee"] for row in rows)) for rows in ends)],
         ]
         padded = [_padded("<", ["learner", *self.names]), *(_padded(">", texts) for texts in columns)]
         lines = ["  ".join(texts).rstrip() for texts in zip(*padded, strict=True)]
         heading = f"{spaced(self.horizon)} rounds, {'means over ' if seeds > 1 else ''}{seeds} seed{'s' * (seeds > 1)}"
-        notes = [*([LIVE] if self.live else []), CERTIFICATE, *([confident_meaning(sure)] if sure else [])]
+        notes = [*([LIVE] if self.live else []), CERTIFICATE, *([confident_meaning(level)] if sure else [])]
         return "\n".join([heading, "", *lines, "", *notes])
 
     def __str__(self) -> str:
@@ -215,7 +200,8 @@ def play(
     made = _environment(environment)
     named = _entrants(learners, oracle, "empirical" if _is_live(made) else "pool")
     at = checkpoints(horizon, POINTS)
-    played: list[Played] = []
+    rows: list[dict[str, Any]] = []
+    found: dict[str, dict[int, FoundPolicy]] = {each.label: {} for each in named}
     for seed in chosen:
         world = _open(made, policies, horizon, seed, contexts)
         best = _best(world, seed, at)
@@ -224,8 +210,9 @@ def play(
             if best is None:
                 world.stream.begin(seed)
             _play_out(player, f"{each.label}, seed {seed}", horizon)
-            played.append(_played(each, player, seed, best))
-    return Plays(tuple(played), horizon)
+            rows += _rows(each, player, seed, best)
+            found[each.label][seed] = player.certify().policy
+    return Plays(tuple(rows), {each.label: each.name for each in named}, found, horizon)
 
 
 def _environment(environment: Any) -> Any:
@@ -282,8 +269,7 @@ def _play_out(player: LearnerPlayer, called: str, horizon: int) -> None:
             player.advance(SLICE)
 
 
-def _played(each: Entrant, player: LearnerPlayer, seed: int, best: Hindsight | None) -> Played:
-    rows = []
+def _rows(each: Entrant, player: LearnerPlayer, seed: int, best: Hindsight | None) -> Iterator[dict[str, Any]]:
     for point in player.points:
         row: dict[str, Any] = {name: np.nan if value is None else value for name, value in point.items()}
         least = None if best is None else best.best_cost[row["rounds"]]
@@ -291,8 +277,7 @@ def _played(each: Entrant, player: LearnerPlayer, seed: int, best: Hindsight | N
         row |= {"best_cost": least, "regret": None if least is None else row["cumulative_cost"] - least}
         if player.confidence is not None:
             row[confident_column(player.confidence)] = row["confident"]
-        rows.append(row)
-    return Played(each.label, seed, tuple(rows), player.certify().policy, each.name)
+        yield row
 
 
 def _entrants(learners: Any, oracle: Any, contexts: str) -> list[Entrant]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,7 +48,7 @@ class Entrant:
 
 
 KEPT = 4  # worlds a worker keeps open: tiny cells of one world follow each other
-_open: OrderedDict[str, World] = OrderedDict()
+_open: dict[str, World] = {}
 
 
 @dataclass(frozen=True)
@@ -147,18 +146,15 @@ def open_world(task: Task, cache: Cache | None = None) -> World:
     """Return the world of a task, perhaps one that is open already; ``cache`` keeps costs that take long."""
     sections = [[each.name, each.options] for each in (task.environment, task.policies, *task.constraints)]
     key = json.dumps([sections, task.horizon, task.seed, cache], sort_keys=True, default=str)
-    if key in _open:
-        _open.move_to_end(key)
-        return _open[key]
-    made = injection.make(registry.load("environment", task.environment.name), {}, task.environment.options)
-    environment = cast("Environment", made)
-    policies = build_policies(task.policies, environment)
-    stream = _opened(environment, policies, task, cache)
-    world = World(environment, policies, stream, task.horizon, task.constraints)
-    _open[key] = world
-    while len(_open) > KEPT:
-        _open.popitem(last=False)
-    return world
+    if key not in _open:
+        made = injection.make(registry.load("environment", task.environment.name), {}, task.environment.options)
+        environment = cast("Environment", made)
+        policies = build_policies(task.policies, environment)
+        stream = _opened(environment, policies, task, cache)
+        _open[key] = World(environment, policies, stream, task.horizon, task.constraints)
+        while len(_open) > KEPT:
+            del _open[next(iter(_open))]  # the oldest
+    return _open[key]
 
 
 def _opened(environment: Environment, policies: PolicyClass, task: Task, cache: Cache | None) -> Stream:

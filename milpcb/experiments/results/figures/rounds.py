@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from milpcb.core.decimals import THIN, number
 from milpcb.core.surroundings import plain
-from milpcb.experiments.results import confident_in, percent_of, turns_in, turns_number
+from milpcb.experiments.results import CONFIDENT, TURNS, asked_for
 from milpcb.experiments.results.figures import drawing, words
 from milpcb.experiments.results.figures.plots import Plot, drawn, with_text
 from milpcb.experiments.results.figures.results import Panel, Results, spread
@@ -21,13 +21,12 @@ FAR = 1.3  # what is so many times above all regrets is not drawn on a linear ax
 FIRST = 50  # the first T / FIRST rounds of mean costs are left out: means of few costs jump, and stretch the axis
 GUARANTEE: dict[str, Any] = {"linestyle": (0, (1, 2))}
 BEST: dict[str, Any] = {"color": "0.55", "linewidth": 3.0}
-TURNS: dict[str, Any] = {"color": "0.55", "linewidth": 2.0, "linestyle": (0, (2, 1))}
+DASHED: dict[str, Any] = {"color": "0.55", "linewidth": 2.0, "linestyle": (0, (2, 1))}
 BEST_NAME = "best policy in hindsight"
 MEAN_COST = (
     "Mean of the costs of rounds 1 to t: the error rate, where costs are 0 or 1. The thick grey line is the policy "
     f"that is best in hindsight after as many rounds. The first {100 / FIRST:g}{THIN}% of the rounds are left out."
 )
-CERTIFICATE = "certificate"
 Values = Callable[[Panel, str], tuple[Floats, Floats]]  # rounds (n,) and values (seeds, n) of a learner
 
 
@@ -72,8 +71,9 @@ def costs(results: Results) -> list[drawing.Drawing]:
     texts = {name: f"mean cost {number(value)}" for name, value in paid.items()}
     lines = {name: texts.get(name, "") for name in sorted(results.looks, key=lambda name: -paid.get(name, 0.0))}
     marks = [(Line2D([], [], **BEST), with_text(BEST_NAME, texts.get(BEST_NAME, "")))]
-    if column := turns_in(results.frame.columns):
-        marks.append((Line2D([], [], **TURNS), f"best {turns_number(column)} in turn"))
+    _, number_of_turns = asked_for(results.frame.columns, TURNS)
+    if number_of_turns:
+        marks.append((Line2D([], [], **DASHED), f"best {number_of_turns} in turn"))
 
     def draw(axes: Any, panel: Panel) -> None:
         _draw_means(axes, panel, results, mean_costs)
@@ -81,7 +81,7 @@ def costs(results: Results) -> list[drawing.Drawing]:
         marker = "_" if len(rounds) == 1 else ""
         axes.plot(rounds, values.mean(axis=0), **BEST, marker=marker, markersize=14, zorder=1.5)
         if turns := in_turn_mean_costs(panel):
-            axes.plot(turns[0], turns[1].mean(axis=0), **TURNS, zorder=1.6)
+            axes.plot(turns[0], turns[1].mean(axis=0), **DASHED, zorder=1.6)
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
         drawing.scale_axis(axes.xaxis)
@@ -137,8 +137,8 @@ def best_mean_costs(panel: Panel) -> tuple[Floats, Floats]:
 
 def in_turn_mean_costs(panel: Panel) -> tuple[Floats, Floats] | None:
     """Return the same of the best policies in turn; None where these are not asked for."""
-    column = turns_in(panel.frame.columns)
-    return None if column is None else _least(panel, pl.col("cumulative_cost") - pl.col(column))
+    column, _ = asked_for(panel.frame.columns, TURNS)
+    return _least(panel, pl.col("cumulative_cost") - pl.col(column)) if column else None
 
 
 def _titled(results: Results) -> Results:
@@ -204,8 +204,8 @@ def _not_drawn(results: Results) -> str:
 
 def _texts(panel: Panel) -> dict[str, str]:
     texts: dict[str, str] = {}
-    sure = confident_in(panel.frame.columns)
-    named = [("certificate", CERTIFICATE), *([(sure, f"{percent_of(sure)}\u202f% {CERTIFICATE}")] if sure else [])]
+    sure, level = asked_for(panel.frame.columns, CONFIDENT)
+    named = [("certificate", "certificate"), *([(sure, f"{level}\u202f% certificate")] if sure else [])]
     for learner in panel.learners:
         means = [(panel.finals[learner].mean(column), name) for column, name in named]
         lines = [f"{name} {number(mean)}" for mean, name in means if np.isfinite(mean)]

@@ -7,14 +7,7 @@ import numpy as np
 
 from milpcb.core.decimals import THIN, number, spaced
 from milpcb.core.text import escaped, listed
-from milpcb.experiments.results import (
-    RECOVERY,
-    confident_in,
-    confident_meaning,
-    percent_of,
-    turns_in,
-    turns_number,
-)
+from milpcb.experiments.results import CONFIDENT, RECOVERY, TURNS, asked_for, confident_meaning
 from milpcb.experiments.results.curves import mean_interval
 from milpcb.experiments.results.figures.results import MANY_SEEDS, Final, Results, void
 
@@ -106,9 +99,10 @@ def glossary(results: Results) -> Iterator[tuple[str, str]]:
     """Yield terms and their meaning, in the order in which they are read."""
     finals = results.finals
     yield "regret", f"What a learner paid more than {results.against}; below 0, it paid less."
-    if turns := turns_in(finals.columns):
-        best = f"Against the best {turns_number(turns)} policies in turn in hindsight"
-        yield f"regret to {turns_number(turns)} in turn", f"{best}, which change at the ends of 20 equal blocks."
+    _, turns = asked_for(finals.columns, TURNS)
+    if turns:
+        best = f"Against the best {turns} policies in turn in hindsight"
+        yield f"regret to {turns} in turn", f"{best}, which change at the ends of 20 equal blocks."
         if RECOVERY in finals.columns:
             yield "rounds to recover", RECOVERED
     if results.seeds > 1:
@@ -117,8 +111,9 @@ def glossary(results: Results) -> Iterator[tuple[str, str]]:
             f"Half the 95{THIN}% interval of the mean over the seeds; of a certificate, two standard errors.",
         )
     yield "certificate", CERTIFICATES
-    if confident := confident_in(finals.columns):
-        yield f"{percent_of(confident)}{THIN}% certificate", confident_meaning(confident)
+    _, level = asked_for(finals.columns, CONFIDENT)
+    if level:
+        yield f"{level}{THIN}% certificate", confident_meaning(level)
     yield "guarantee", sentences("A bound on mean regret that was known before the start.", void_words(results))
     yield "own bound", "What the learner's own analysis proves of the run, from what it saw; a mean over the seeds."
     best = "The best cost is the best policy's in hindsight."
