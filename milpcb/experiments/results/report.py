@@ -187,13 +187,7 @@ def _source(content: bytes, kind: str) -> str:
 def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, Any]]:
     for policy in policies:
         source = _source(adaptive(policy.svg.encode()), "svg+xml") if policy.svg else ""
-        width = _natural_width(policy.svg)
-        yield {"heading": policy.heading, "rules": policy.rules, "source": source, "width": width}
-
-
-def _natural_width(svg: str) -> int:
-    found = re.search(r'<svg[^>]*? width="([0-9.]+)(pt)?"', svg[:2000])
-    return round(float(found[1]) * (PIXELS / 72 if found[2] else 1)) if found else 0
+        yield {"heading": policy.heading, "rules": policy.rules, "source": source}
 
 
 # ------------------------------------------------------------------- the table

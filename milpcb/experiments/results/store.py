@@ -133,11 +133,7 @@ class RunDirectory:
         if (path.exists() or path.is_symlink()) and not path.is_dir():
             raise RunError(f"{path} exists and is no run directory; choose another with --out")
         for folder, _ in _PLACES.values():
-            if (path / folder).is_symlink():
-                raise RunError(
-                    f"{path / folder} is a link, and a run writes only inside its own directory; "
-                    "put the folder itself there, or choose another directory with --out"
-                )
+            gate.inside(path, folder)
         if path.is_dir():
             _check_owner(path)
 

@@ -19,8 +19,8 @@ from milpcb.core.long_search import waiting
 from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, shown
 from milpcb.experiments.results import CONFIDENT, asked_for, confident_column, confident_meaning
-from milpcb.experiments.run.player import Hindsight, LearnerPlayer, LiveEnvironment, LiveStream, checkpoints, hindsight
-from milpcb.experiments.study.worlds import Entrant, World
+from milpcb.experiments.run.player import LearnerPlayer, LiveEnvironment, LiveStream, checkpoints
+from milpcb.experiments.study.worlds import Entrant, Hindsight, World, hindsight
 from milpcb.learners import Learner
 from milpcb.plugins import injection, registry
 from milpcb.protocols import Environment, FoundPolicy, PolicyClass, open_class
@@ -169,9 +169,10 @@ def play(
     ----------
     environment : registered name, an Environment, or anything live: an object with ``context()``, which returns the
         context (d,) of the next round, and ``cost(action)``, which returns the cost in [0, 1] of the action played, or
-        None where it never becomes known: then no round counts. Learners and seeds take turns on a live one,
-        ``horizon`` rounds each; before each turn its ``begin(seed)`` is called where it has one, as the replay of a log
-        (milpcb.offline.LoggedRounds)
+        None where it never becomes known: then no round counts, and certificates hold if whether it does depends
+        neither on the cost nor on the action. Learners and seeds take turns on a live one, ``horizon`` rounds each;
+        before each turn its ``begin(seed)`` is called where it has one, as the replay of a log
+        (milpcb.offline.LoggedRounds). Where it and the class have ``action_names`` (K,), names tell actions apart
     learners : a name, a Learner class, or a table with the key ``name`` and that learner's options, of which ``label``
         and ``oracle`` may be two; a list of these; or a mapping from labels to them
     horizon : number of rounds T of each play
@@ -252,15 +253,12 @@ def _best(world: World, seed: int, at: Ints) -> Hindsight | None:
 def _player(
     each: Entrant, world: World, seed: int, best: Hindsight | None, at: Ints, confidence: float | None
 ) -> LearnerPlayer:
-    def labels() -> Ints | None:
-        return None if best is None or best.policy is None else best.policy.predict(world.stream.contexts)
-
     if best is None and (each.cls.full_information or injection.asks(each.cls, "best")):
         raise InputError(
             f"learner '{each.label}': it learns from the costs of all actions, "
             "and a live environment shows that of the action played"
         )
-    return LearnerPlayer(world, each, seed, at, confidence, labels)
+    return LearnerPlayer(world, each, seed, at, confidence)
 
 
 def _play_out(player: LearnerPlayer, called: str, horizon: int) -> None:

@@ -1,23 +1,20 @@
 """A learner in its environment, where all costs are known and live. It needs the core only, and knows no algorithm."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
 
 from milpcb import rng
-from milpcb.blocks import Blocks, InTurn
 from milpcb.core.checks import context_array
 from milpcb.data.actions import matched, own_names
 from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.experiments.study.worlds import Entrant, World
 from milpcb.learners import Learner
 from milpcb.ledger import Certificate, Minimiser
-from milpcb.oracles.base import Oracle
-from milpcb.protocols import Opened, Policy, Stream
+from milpcb.protocols import Opened, Stream
 from milpcb.rng import draw_action
 from milpcb.types import Floats, Ints
 
@@ -25,23 +22,13 @@ Rounds = list[tuple[int, int, float, float]]
 
 
 class LiveEnvironment(Protocol):
-    """Anything that is asked in turns: for the context of a round, then for the cost of the action played in it.
-
-    One that can be played again from its start has a method ``begin(seed)``, called before each play. One that calls
-    its actions 0..K-1 by names has an attribute ``action_names`` (K,): where the policy class has names too, it is
-    asked for the cost of the action with the name that the class knows it by.
-    """
+    """A live environment, see ``milpcb.play``."""
 
     def context(self) -> Any:
         """Return the context (d,) of the round that begins."""
-        ...
 
     def cost(self, action: int) -> float | None:
-        """Return the cost in [0, 1] of the action played, None where it never becomes known: then no round counts.
-
-        Certificates hold if whether it does depends neither on the cost nor on the action.
-        """
-        ...
+        """Return the cost in [0, 1] of the action played, None where it never becomes known."""
 
 
 class LiveStream:
@@ -149,21 +136,13 @@ class LearnerPlayer:
     """A learner in its environment, with all that must be saved so that a play can go on bit by bit as it would have.
 
     ``at`` are increasing rounds at which the curve has a point, the last of them the horizon; ``confidence`` that of
-    certificates about this very run; ``best`` as of ``World.learner``. Certificates compare with the policies of the
-    world: the class's own search is asked, or else an oracle like the learner's, opened for each query, as a solver's
-    answer may depend on what it was asked before. Neither shares a state with the learner's own.
+    certificates about this very run. Certificates compare with the policies of the world: the class's own search is
+    asked, or else an oracle like the learner's, opened for each query, as a solver's answer may depend on what it was
+    asked before. Neither shares a state with the learner's own.
     """
 
-    def __init__(
-        self,
-        world: World,
-        entrant: Entrant,
-        seed: int,
-        at: Ints,
-        confidence: float | None = None,
-        best: Callable[[], Ints | None] | None = None,
-    ) -> None:
-        self.learner, self.oracle = world.learner(entrant, seed, best)
+    def __init__(self, world: World, entrant: Entrant, seed: int, at: Ints, confidence: float | None = None) -> None:
+        self.learner, self.oracle = world.learner(entrant, seed)
         self.stream: Stream | LiveStream = world.stream
         self.tally = Tally()
         self.at: list[int] = at.tolist()
@@ -246,97 +225,3 @@ class LearnerPlayer:
 
 def _known(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-# ------------------------------------------------------------------- the best policies in hindsight
-
-
-@dataclass(frozen=True)
-class Hindsight:
-    """The least total cost of any policy after each checkpoint, and the policy that attains the last one.
-
-    ``totals`` (m, K) are the costs of all rounds by context, ``shown`` (m,) counts the rounds. Where policies in turn
-    are asked for, ``in_turn`` is what the best of them cost after each checkpoint, and ``sequence`` the last of these:
-    the rounds ``after`` which they change, and their total ``cost`` and that of ``random`` choice at each checkpoint.
-    """
-
-    best_cost: dict[int, float]
-    policy: Policy | None
-    totals: Floats
-    shown: Ints
-    in_turn: dict[int, float]
-    sequence: dict[str, list[Any]] | None
-
-
-def hindsight(
-    stream: Stream,
-    oracle: Oracle,
-    horizon: int,
-    at: Collection[int],
-    tick: Callable[[int], None] = lambda _: None,
-    changes: int | None = None,
-) -> Hindsight:
-    """Walk through the environment once, adding up true costs; with ``changes``, twice, of policies in turn too."""
-    totals = np.zeros((oracle.n_contexts, oracle.n_actions))
-    shown = np.zeros(oracle.n_contexts, dtype=np.int64)
-    best: dict[int, float] = {}
-    policy = None
-    turns = None if changes is None else _Turns(oracle, horizon, changes)
-    in_turn: dict[int, float] = {}
-    for t in range(horizon):
-        row = stream.reveal(t)
-        totals[row] += stream.costs(t)
-        shown[row] += 1
-        tick(t + 1)
-        if t + 1 in at:
-            answer = oracle.minimise(totals)
-            best[t + 1], policy = answer.value, answer.policy
-        if turns is not None and t + 1 in at:
-            in_turn[t + 1] = turns.least(totals)[-1].total
-        if turns is not None and t + 1 in turns.ends:
-            turns.end(t + 1, totals)
-    sequence = None if turns is None else turns.follow(stream, totals, horizon, at)
-    return Hindsight(best, policy, totals, shown, in_turn, sequence)
-
-
-class _Turns:
-    """The least totals of 1, 2, ... policies in turn, from the totals (m, K) at the ends of blocks."""
-
-    def __init__(self, oracle: Oracle, horizon: int, changes: int) -> None:
-        blocks = Blocks()
-        blocks.plan(horizon)
-        self.ends, self._oracle, self._most = frozenset(blocks.ends), oracle, changes + 1
-        self._before: dict[int, tuple[Floats, list[InTurn]]] = {}  # by end: totals, and the least by number of policies
-
-    def least(self, totals: Floats) -> list[InTurn]:
-        """Return the least of at most 1, 2, ... policies in turn, of which the last began at the end of a block."""
-        found = [InTurn(self._oracle.value(totals), ())] * self._most
-        for end, (then, least) in self._before.items():
-            last = self._oracle.value(totals - then)
-            more = (InTurn(one.total + last, (*one.after, end)) for one in least)
-            found = [found[0], *map(min, found[1:], more)]
-        return found
-
-    def end(self, played: int, totals: Floats) -> None:
-        """End a block."""
-        self._before[played] = (totals.copy(), self.least(totals))
-
-    def follow(self, stream: Stream, totals: Floats, horizon: int, at: Collection[int]) -> dict[str, list[Any]] | None:
-        """Walk through the environment with the best policies in turn; None where no policy attains a least total."""
-        after = self.least(totals)[-1].after
-        sums = [np.zeros_like(totals), *(self._before[end][0] for end in after), totals]
-        policies = [self._oracle.minimise(late - early).policy for early, late in pairwise(sums)]
-        cost = random = 0.0
-        found: dict[str, list[Any]] = {"after": list(after), "cost": [], "random": []}
-        for policy, start, end in zip(policies, (0, *after), (*after, horizon), strict=True):
-            if policy is None:
-                return None
-            labels = policy.predict(stream.contexts)
-            for t in range(start, end):
-                costs = stream.costs(t)
-                cost += float(costs[labels[stream.reveal(t)]])
-                random += float(costs.mean())
-                if t + 1 in at:
-                    found["cost"].append(cost)
-                    found["random"].append(random)
-        return found

@@ -27,13 +27,13 @@ from milpcb.experiments.results.store import (
     installed,
 )
 from milpcb.experiments.run.backends import Backend, News, cores, listening, report
-from milpcb.experiments.run.player import Hindsight, LearnerPlayer, checkpoints, hindsight
+from milpcb.experiments.run.player import LearnerPlayer, checkpoints
 from milpcb.experiments.study.cells import Cell, Comparator, Task, build_study
 from milpcb.experiments.study.config import read_config
 from milpcb.experiments.study.sections import Config
-from milpcb.experiments.study.worlds import World, entrant_of, open_world
+from milpcb.experiments.study.worlds import Hindsight, World, entrant_of, hindsight, open_world
 from milpcb.plugins import injection, local_classes, registry
-from milpcb.types import Floats, Ints
+from milpcb.types import Floats
 
 REPORT_EVERY = 0.5  # seconds between two reports of the position
 MOST_SAVING = 0.05  # share of the time that saving may take: large states are saved less often
@@ -98,7 +98,11 @@ def try_out(tasks: list[Task]) -> None:
         if kind not in tried:
             tried.add(kind)
             world = open_world(task)
-            _ = world.learner(entrant_of(task), task.seed) if isinstance(task, Cell) else world.comparator_oracle()
+            _ = (
+                world.learner(entrant_of(task), task.seed, plays=False)
+                if isinstance(task, Cell)
+                else world.comparator_oracle()
+            )
 
 
 class _Rounds:
@@ -299,13 +303,8 @@ def _play_on(cell: Cell, player: LearnerPlayer, files: TaskFiles) -> dict[str, A
 
 def cell_player(cell: Cell, world: World) -> LearnerPlayer:
     """Return the player of a cell, about to play."""
-
-    def labels() -> Ints:
-        found = hindsight(world.stream, world.comparator_oracle(), cell.horizon, {cell.horizon})
-        return np.asarray(found.policy.predict(world.stream.contexts)) if found.policy else np.zeros(0, dtype=np.int64)
-
     at = checkpoints(cell.horizon, cell.checkpoints)
-    return LearnerPlayer(world, entrant_of(cell), cell.seed, at, cell.confidence, labels)
+    return LearnerPlayer(world, entrant_of(cell), cell.seed, at, cell.confidence)
 
 
 def measure(task: Task, files: TaskFiles) -> dict[str, Any]:

@@ -52,9 +52,6 @@ def check_options(
         given = table_of(component, frozenset(supplied)).validate_json(json.dumps(table, default=str))
     except ValidationError as error:
         raise _problem(error, list(own), where) from error
-    for key, value in table.items():
-        if _largest(value) > LARGEST:
-            raise KeyProblemError(key, f"{key} in {where}: integers beyond 2**63 - 1 are too large")
     return {key: given.get(key, parameter.default) for key, parameter in own.items()}
 
 
@@ -108,7 +105,7 @@ def check_plain(options: Mapping[str, Any], where: str) -> None:
     """Raise KeyProblemError for an option that no config can hold, set or by default: a run writes down all of them."""
     for key, value in options.items():
         if not _is_plain(value):
-            advice = "let the class take numbers, strings, and lists and tables of them"
+            advice = "it holds strings, numbers, integers up to 2**63 - 1, and lists and tables of them"
             raise KeyProblemError(key, f"{key} in {where} is {shown(value)}, which a config cannot hold; {advice}")
 
 
@@ -117,13 +114,7 @@ def _is_plain(value: Any) -> bool:
         return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):
         return all(item is not None and _is_plain(item) for item in value)  # TOML has nothing for it
-    return value is None or isinstance(value, (bool, int, float, str))
-
-
-def _largest(value: Any) -> int:
-    if isinstance(value, (dict, list)):
-        return max(map(_largest, value.values() if isinstance(value, dict) else value), default=0)
-    return abs(value) if isinstance(value, int) else 0
+    return value is None or isinstance(value, (float, str)) or (isinstance(value, int) and abs(value) <= LARGEST)
 
 
 def read_config(path: Path, *, trusted: bool = True) -> sections.Config:

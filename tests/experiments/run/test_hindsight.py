@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milpcb.errors import OracleInexact
-from milpcb.experiments.run.player import hindsight
+from milpcb.experiments.study.worlds import hindsight
 from milpcb.oracles import open_oracle
 from milpcb.types import Answer, Stop
 from policies import DecisionTrees

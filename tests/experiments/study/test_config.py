@@ -117,7 +117,7 @@ def test_the_line_of_what_is_wrong_is_found(case, tiny):
 LIMITS = {
     "name that is long": ('name = "tiny"', f'name = "{"x" * 100_000}"', "at most 100 characters"),
     "label that is long": ("scale = 8", f'label = "{"x" * 100_000}"', "at most 200 characters"),
-    "integer beyond 64 bits": ("depth = 1", f"depth = {2**63}", "beyond 2**63 - 1"),
+    "integer beyond 64 bits": ("depth = 1", f"depth = {2**63}", "up to 2**63 - 1"),
     "very many seeds": (
         "checkpoints = 4",
         f"seeds = {list(range(100_001))}",
