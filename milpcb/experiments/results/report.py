@@ -37,6 +37,11 @@ class DrawnPolicy:
     rules: str
     svg: str = ""
 
+    @property
+    def source(self) -> str:
+        """The drawing as the page embeds it."""
+        return _source(adaptive(self.svg.encode()), "svg+xml") if self.svg else ""
+
 
 def report_page(
     results: Results,
@@ -69,8 +74,8 @@ def report_page(
         beside=small,
         pictures=list(pictures.values()),
         folded=folded,
-        policies=list(_policies(policies)),
-        leaders=list(_policies(leaders)),
+        policies=policies,
+        leaders=leaders,
         config_name=f"{name}.toml",
         command=f"milpcb run {name}.toml --out {name}",
         config=config,
@@ -93,35 +98,27 @@ def report(directory: Path) -> str:
     """Return the page of a run directory; raises RunError where it holds no curves."""
     results = read_results(directory)
     config = own_contents(directory / CONFIG).decode()
-    n_runs = len(read_index(directory)["cells"])
-    return report_page(results, config, read_policies(directory), read_leaders(directory), n_runs)
-
-
-def read_policies(directory: Path) -> list[DrawnPolicy]:
-    """Return the best policies in hindsight that a run directory holds, for one seed and the longest horizon."""
-    return [
+    cells, comparators = (list(_shown(directory, kind)) for kind in ("cell", "comparator"))
+    best = [
         DrawnPolicy(task["title"].removeprefix(f"{BEST}, "), record["policy"], record.get("drawing", ""))
-        for task, record in _shown(directory, "comparator")
+        for task, record in comparators
     ]
-
-
-def read_leaders(directory: Path) -> list[DrawnPolicy]:
-    """Return the policies that learners end with, for one seed and the longest horizon."""
-    found = []
-    for cell, record in _shown(directory, "cell"):
-        where = ", ".join(cell[axis] for axis in ("learner", "environment", "policies", "oracle"))
-        found += [DrawnPolicy(where, record["leader"])] if "leader" in record else []
-    return found
+    leaders = [
+        DrawnPolicy(", ".join(cell[axis] for axis in ("learner", *RUN[:3])), record["leader"])
+        for cell, record in cells
+        if "leader" in record
+    ]
+    return report_page(results, config, best, leaders, len(read_index(directory)["cells"]))
 
 
 def _shown(directory: Path, kind: Kind) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield the tasks of one seed and the longest horizon that are finished, each with its record."""
     every = read_index(directory)[f"{kind}s"]
     shown = max(each["horizon"] for each in every), min(each["seed"] for each in every)
     for each in every:
-        if (each["horizon"], each["seed"]) == shown:
-            record = read_record(directory, kind, each["key"], each["horizon"])
-            if record is not None:
-                yield each, record
+        wanted = (each["horizon"], each["seed"]) == shown
+        if wanted and (record := read_record(directory, kind, each["key"], each["horizon"])):
+            yield each, record
 
 
 def _question(results: Results) -> str:
@@ -182,12 +179,6 @@ _ROOT = re.compile(rb"<svg\b[^>]*>")
 
 def _source(content: bytes, kind: str) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
-
-
-def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, Any]]:
-    for policy in policies:
-        source = _source(adaptive(policy.svg.encode()), "svg+xml") if policy.svg else ""
-        yield {"heading": policy.heading, "rules": policy.rules, "source": source}
 
 
 # ------------------------------------------------------------------- the table

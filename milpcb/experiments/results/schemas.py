@@ -1,10 +1,9 @@
 """Schemas of the files in a run directory: a checksum shows damage alone, as whoever makes a file can write any."""
 
-import re
 from functools import cache
 from typing import Annotated, Any, NotRequired, cast
 
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from milpcb.errors import clipped
@@ -15,7 +14,8 @@ _list, _sometimes, _typed_dict = cast("tuple[Any, ...]", (list, NotRequired, Typ
 
 def table(*, closed: bool = True, **keys: Any) -> Any:
     """Return the schema of a table with these keys; others are refused, unless the table is not ``closed``."""
-    config = ConfigDict(extra="forbid" if closed else "allow", strict=True)
+    # Patterns are read by Python, as the names of files are made of its letters.
+    config = ConfigDict(extra="forbid" if closed else "allow", strict=True, regex_engine="python-re")
     return with_config(config)(_typed_dict("Table", keys))
 
 
@@ -24,18 +24,11 @@ def several(kind: Any, least: int = 0, most: int = MOST_CELLS) -> Any:
     return Annotated[_list[kind], Field(min_length=least, max_length=most)]
 
 
-def _policy_file(name: str) -> str:
-    """Return a name that a policy's file can have; read by Python's own letters, as the names are made."""
-    if re.fullmatch(r"best_policy_[\w.+-]+", name) is None:
-        raise ValueError("it is no name of a policy's file")
-    return name
-
-
-Key = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Key = Annotated[str, Field(pattern=r"^[0-9a-f]{16}\Z")]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\Z")]
 Text = Annotated[str, Field(max_length=2000)]  # a label, or a title, which is made of labels
 Short = Annotated[str, Field(max_length=100)]
-File = Annotated[str, Field(max_length=200), AfterValidator(_policy_file)]
+File = Annotated[str, Field(max_length=200, pattern=r"^best_policy_[\w.+-]+\Z")]
 Versions = Annotated[dict[Short, Short], Field(max_length=100)]
 Whole = Annotated[int, Field(ge=0, le=2**53)]
 Round = Annotated[int, Field(ge=1, le=2**53)]

@@ -20,7 +20,7 @@ from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, shown
 from milpcb.experiments.results import CONFIDENT, asked_for, confident_column, confident_meaning
 from milpcb.experiments.run.player import LearnerPlayer, LiveEnvironment, LiveStream, checkpoints
-from milpcb.experiments.study.worlds import Entrant, Hindsight, World, hindsight
+from milpcb.experiments.study.worlds import Entrant, World, hindsight
 from milpcb.learners import Learner
 from milpcb.plugins import injection, registry
 from milpcb.protocols import Environment, FoundPolicy, PolicyClass, open_class
@@ -199,16 +199,23 @@ def play(
         raise InputError(f"a seed is listed twice; each one is one play, got {shown(seeds)}")
     sure = None if confidence is None else check_confidence(confidence)
     made = _environment(environment)
-    named = _entrants(learners, oracle, "empirical" if _is_live(made) else "pool")
+    live = _is_live(made)
+    named = _entrants(learners, oracle, "empirical" if live else "pool")
+    for each in named:
+        if live and (each.cls.full_information or injection.asks(each.cls, "best")):
+            raise InputError(
+                f"learner '{each.label}': it learns from the costs of all actions, "
+                "and a live environment shows that of the action played"
+            )
     at = checkpoints(horizon, POINTS)
     rows: list[dict[str, Any]] = []
     found: dict[str, dict[int, FoundPolicy]] = {each.label: {} for each in named}
     for seed in chosen:
         world = _open(made, policies, horizon, seed, contexts)
-        best = _best(world, seed, at)
-        players = [_player(each, world, seed, best, at, sure) for each in named]  # mistakes come before any plays
+        best = {} if live else _best(world, seed, at)
+        players = [LearnerPlayer(world, each, seed, at, sure) for each in named]  # mistakes come before any plays
         for each, player in zip(named, players, strict=True):
-            if best is None:
+            if live:
                 world.stream.begin(seed)
             _play_out(player, f"{each.label}, seed {seed}", horizon)
             rows += _rows(each, player, seed, best)
@@ -243,22 +250,9 @@ def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: A
     return World(made, policies, LiveStream(made, open_class(policies, known), known), horizon)
 
 
-def _best(world: World, seed: int, at: Ints) -> Hindsight | None:
-    if isinstance(world.stream, LiveStream):
-        return None
+def _best(world: World, seed: int, at: Ints) -> dict[int, float]:
     with waiting(f"best policy in hindsight, seed {seed}"):
-        return hindsight(world.stream, world.comparator_oracle(), world.horizon, frozenset(at.tolist()))
-
-
-def _player(
-    each: Entrant, world: World, seed: int, best: Hindsight | None, at: Ints, confidence: float | None
-) -> LearnerPlayer:
-    if best is None and (each.cls.full_information or injection.asks(each.cls, "best")):
-        raise InputError(
-            f"learner '{each.label}': it learns from the costs of all actions, "
-            "and a live environment shows that of the action played"
-        )
-    return LearnerPlayer(world, each, seed, at, confidence)
+        return hindsight(world.stream, world.comparator_oracle(), world.horizon, frozenset(at.tolist())).best_cost
 
 
 def _play_out(player: LearnerPlayer, called: str, horizon: int) -> None:
@@ -267,10 +261,10 @@ def _play_out(player: LearnerPlayer, called: str, horizon: int) -> None:
             player.advance(SLICE)
 
 
-def _rows(each: Entrant, player: LearnerPlayer, seed: int, best: Hindsight | None) -> Iterator[dict[str, Any]]:
+def _rows(each: Entrant, player: LearnerPlayer, seed: int, best: Mapping[int, float]) -> Iterator[dict[str, Any]]:
     for point in player.points:
         row: dict[str, Any] = {name: np.nan if value is None else value for name, value in point.items()}
-        least = None if best is None else best.best_cost[row["rounds"]]
+        least = best.get(row["rounds"])
         row |= {"learner": each.label, "seed": seed, "round": row["rounds"], "guarantee": player.guarantee}
         row |= {"best_cost": least, "regret": None if least is None else row["cumulative_cost"] - least}
         if player.confidence is not None:

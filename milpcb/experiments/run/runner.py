@@ -50,6 +50,8 @@ def run(
 ) -> Failed:
     """Compute every task that the directory does not hold yet, and write curves and policies; return what failed.
 
+    By default processes do, where there is more than one task and core.
+
     Mistakes in learners are raised before anything is computed. An interrupt leaves the curves that are finished.
     ``tick`` is called with the rounds played so far and all to play, ``remark`` with lines that a user should see.
     """
@@ -61,7 +63,9 @@ def run(
         remark(line)
     pending = [task for task in study.tasks if task.key not in finished]
     asked = {"workers": config.run.workers, "scheduler": config.run.scheduler}
-    by: Backend = injection.make(registry.load("backend", backend_name(config, backend, len(pending))), asked)
+    several = len(pending) > 1 and (config.run.workers or cores()) > 1
+    name = backend or config.run.backend or ("processes" if several else "serial")
+    by: Backend = injection.make(registry.load("backend", name), asked)
     try_out(pending)
     work = partial(compute, directory=directory.path.resolve(), save_seconds=config.run.save_seconds)
     with directory.locked():
@@ -81,12 +85,6 @@ def read_run(directory: Path, *, trust: bool) -> Config:
     """Return the config of a run directory, as a run wrote it; without ``trust`` it may ask for nothing foreign."""
     check_config(directory)
     return read_config(directory / CONFIG, trusted=trust)
-
-
-def backend_name(config: Config, name: str | None, n_tasks: int) -> str:
-    """Return the backend named here or in [run]; by default processes, where there is more than one task and core."""
-    several = n_tasks > 1 and (config.run.workers or cores()) > 1
-    return name or config.run.backend or ("processes" if several else "serial")
 
 
 def try_out(tasks: list[Task]) -> None:
@@ -258,7 +256,7 @@ def compute(task: Task, directory: Path, save_seconds: float) -> Outcome:
 
 def _outcome(task: Task, files: TaskFiles) -> Outcome:
     try:
-        if not task.is_current():
+        if replace(task).key != task.key:  # computed anew, from the files as they are now
             return Outcome({}, "the files or the source code that it reads are not those the run began with; run again")
         return Outcome(play_cell(task, files) if isinstance(task, Cell) else measure(task, files))
     except RunError:

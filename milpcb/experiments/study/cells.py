@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, Literal
@@ -55,10 +55,6 @@ class Task:
             "horizon": self.horizon,
             "seed": self.seed,
         }
-
-    def is_current(self) -> bool:
-        """Return whether the files and the source code that the task reads are still those of its key."""
-        return replace(self).key == self.key
 
     @cached_property
     def key(self) -> str:

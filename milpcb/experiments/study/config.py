@@ -101,14 +101,6 @@ def _refuse(_value: Any) -> Any:
     raise ValueError("it cannot be set in a config")
 
 
-def check_plain(options: Mapping[str, Any], where: str) -> None:
-    """Raise KeyProblemError for an option that no config can hold, set or by default: a run writes down all of them."""
-    for key, value in options.items():
-        if not _is_plain(value):
-            advice = "it holds strings, numbers, integers up to 2**63 - 1, and lists and tables of them"
-            raise KeyProblemError(key, f"{key} in {where} is {shown(value)}, which a config cannot hold; {advice}")
-
-
 def _is_plain(value: Any) -> bool:
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
@@ -290,7 +282,11 @@ class _Reader:
     ) -> dict[str, Any]:
         with self._placing(section, index, keys=options):
             checked = check_options(cls, options, self._heading(section), supplied)
-            check_plain(checked, self._heading(section))
+            for key, value in checked.items():
+                if not _is_plain(value):  # a run writes down all of them
+                    held = "it holds strings, numbers, integers up to 2**63 - 1, and lists and tables of them"
+                    problem = f"is {shown(value)}, which a config cannot hold; {held}"
+                    raise KeyProblemError(key, f"{key} in {self._heading(section)} {problem}")
         return checked
 
     def _heading(self, section: str) -> str:

@@ -76,7 +76,8 @@ def grid(n: int, columns: int, height: float, title: str, width: float = WIDE) -
     """Return a figure of n panels in rows of this height in inches, and their axes; axes left over are removed."""
     lines = -(-n // columns)
     figure = Figure(figsize=(width, height * lines), layout="constrained")
-    write_title(figure, title)
+    text = fitted(title, width - 0.3, LARGE, weight="bold")
+    figure.suptitle(text, fontsize=LARGE, x=0.01, ha="left", fontweight="bold")
     every = figure.subplots(lines, columns, squeeze=False).ravel().tolist()
     for axes in every[n:]:
         axes.remove()
@@ -88,15 +89,9 @@ def grid(n: int, columns: int, height: float, title: str, width: float = WIDE) -
     return figure, every[:n]
 
 
-def write_title(figure: Figure, title: str) -> None:
-    """Write the title of a figure above everything else, from the left."""
-    text = fitted(title, figure.get_figwidth() - 0.3, LARGE, weight="bold")
-    figure.suptitle(text, fontsize=LARGE, x=0.01, ha="left", fontweight="bold")
-
-
-def name_room(figure: Figure, wide: float = NAME) -> float:
-    """Return the inches of a figure that a name may take."""
-    return wide if figure.get_figwidth() >= WIDE else SHORT_NAME
+def name_room(figure: Figure) -> float:
+    """Return the inches of a figure that a name in front of a row may take."""
+    return NAME if figure.get_figwidth() >= WIDE else SHORT_NAME
 
 
 def shade(axes: Any, rounds: Floats, low: Floats, high: Floats, colour: str) -> None:

@@ -1,7 +1,7 @@
 """Figures of final regret against a number: the horizon T, or one that the config varies (K, depth, L, ...)."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -153,17 +153,16 @@ def _lines(settings: Mapping[str, Any], section: str, name: str) -> list[dict[st
 def _placed(results: Results, section: str, lines: list[dict[str, float]]) -> pl.DataFrame:
     column = COLUMNS[section]
     values = {label: value for line in lines for label, value in line.items()}
-    names = dict(_line_names(registered(results.settings, section), lines))
+    called = registered(results.settings, section)
+    of_lines = [called[next(iter(line))] for line in lines]
+    names = {
+        label: f"{name} ({i})" if of_lines.count(name) > 1 else name
+        for i, (line, name) in enumerate(zip(lines, of_lines, strict=True), 1)
+        for label in line
+    }
     rows = results.finals.filter(pl.col(column).is_in(list(values)))
     x = pl.col(column).replace_strict(values, return_dtype=pl.Float64).alias("x")
     return rows.with_columns(x).with_columns(pl.col(column).replace_strict(names, return_dtype=pl.String))
-
-
-def _line_names(names: Mapping[str, str], lines: list[dict[str, float]]) -> Iterator[tuple[str, str]]:
-    of_lines = [names[next(iter(line))] for line in lines]
-    for i, (line, name) in enumerate(zip(lines, of_lines, strict=True)):
-        for own in line:
-            yield own, f"{name} ({i + 1})" if of_lines.count(name) > 1 else name
 
 
 def _shares(frame: pl.DataFrame, random: list[str]) -> tuple[pl.DataFrame, bool]:
