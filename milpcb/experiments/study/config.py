@@ -11,9 +11,9 @@ from inspect import Parameter
 from operator import or_
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, NotRequired, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, NotRequired, TypeVar, Union, cast, get_args, get_origin
 
-from pydantic import ConfigDict, PlainValidator, TypeAdapter, ValidationError, WithJsonSchema, with_config
+from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter, ValidationError, WithJsonSchema, with_config
 from pydantic.errors import PydanticUserError
 from typing_extensions import TypedDict
 
@@ -70,18 +70,25 @@ def _problem(error: ValidationError, known: list[str], where: str) -> KeyProblem
 @cache
 def table_of(component: Callable[..., Any], supplied: frozenset[str]) -> TypeAdapter[Any]:
     """Return the typed table of a component's options."""
-    hints = injection.types(component, supplied)
-    return _typed(
-        {
-            key: _readable(hints[key]) if parameter.default is Parameter.empty else NotRequired[_readable(hints[key])]
-            for key, parameter in injection.options(component, supplied).items()
-        }
-    )
+    return TypeAdapter(typed(keys_of(component, supplied)))
 
 
-def _typed(keys: dict[str, Any]) -> TypeAdapter[Any]:
-    make: Any = TypedDict
-    return TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(make("Options", keys)))
+def keys_of(component: Callable[..., Any], supplied: frozenset[str]) -> dict[str, Any]:
+    """Return the types of a component's options by name, with defaults for the schema."""
+    hints, found = injection.types(component, supplied), dict[str, Any]()
+    for key, parameter in injection.options(component, supplied).items():
+        found[key] = _readable(hints[key])
+        if isinstance(parameter.default, (bool, int, float, str)):
+            found[key] = Annotated[found[key], Field(json_schema_extra={"default": parameter.default})]
+        if parameter.default is not Parameter.empty:
+            found[key] = NotRequired[found[key]]
+    return found
+
+
+def typed(keys: dict[str, Any], **settings: Any) -> Any:
+    """Return the type of a table with these keys, read strictly; ``settings`` are those of pydantic's ConfigDict."""
+    make, read_as = cast("Any", TypedDict), cast("ConfigDict", {"extra": "forbid", "strict": True, **settings})
+    return with_config(read_as)(make("Options", keys))
 
 
 def _readable(kind: Any) -> Any:
@@ -90,7 +97,7 @@ def _readable(kind: Any) -> Any:
     kept = []
     for part in parts:
         try:
-            _typed({"value": part})
+            TypeAdapter(typed({"value": part}))
         except (PydanticUserError, TypeError):
             continue
         kept.append(part)

@@ -1,90 +1,71 @@
 """The JSON schema of a config, with which editors complete and check."""
 
 from collections.abc import Callable, Collection
+from functools import reduce
 from inspect import cleandoc
-from typing import Any
+from operator import or_
+from typing import Annotated, Any, Literal, NotRequired, cast
+
+from pydantic import Field, TypeAdapter
 
 from milpcb.experiments.study import sections
-from milpcb.experiments.study.config import table_of
+from milpcb.experiments.study.config import keys_of, typed
 from milpcb.plugins import injection, registry
 
-Schema = dict[str, Any]
 OWN_CLASS = r"^[\w.]+:[\w.]+$"  # a class beside the config
+_list, _literal, _sometimes = cast("tuple[Any, ...]", (list, Literal, NotRequired))  # of values, not of types
 
 
-def schema() -> Schema:
+def schema() -> dict[str, Any]:
     """Return the JSON schema of a whole config; of classes of somebody's, anything goes."""
-    experiment = _made_from(sections.ExperimentSection)
-    horizon = experiment["properties"]["horizon"]
-    experiment["properties"]["horizon"] = {"anyOf": [horizon["items"], horizon]}
-    tables: Schema = {
-        "experiment": {**experiment, "description": cleandoc(str(sections.ExperimentSection.__doc__))},
-        "environment": _one_or_many(_component("environment")),
-        "policies": _one_or_many(_component("policies", free=("n_actions",))),
-        "oracle": _one_or_many(_oracle()),
-        "learners": {"type": "array", "minItems": 1, "items": _component("learners")},
-        "constraints": {"type": "array", "items": _component("constraints")},
-        "run": _made_from(sections.RunSection),
-        "versions": {"type": "object", "description": "what a run was played with; milpcb writes it"},
+    oracles, learners = _oracles(own=False), _components("learners", oracle=_sometimes[_oracles(own=True)])
+    experiment = _options(sections.ExperimentSection)
+    tables = {
+        "experiment": _table("experiment", cleandoc(str(sections.ExperimentSection.__doc__)), experiment),
+        "environment": _one_or_many(_components("environment")),
+        "policies": _one_or_many(_components("policies", free=("n_actions",))),
+        "oracle": _sometimes[_one_or_many(oracles)],
+        "learners": Annotated[_list[learners], Field(min_length=1)],
+        "constraints": _sometimes[_list[_components("constraints")]],
+        "run": _sometimes[_table("run", injection.summary(sections.RunSection), _options(sections.RunSection))],
+        "versions": NotRequired[Annotated[dict[str, Any], Field(description="of packages; milpcb writes it")]],
     }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "a study of milpcb",
-        **_closed(tables, needed=["experiment", "environment", "policies", "learners"]),
-    }
+    found: dict[str, Any] = TypeAdapter(_table("a study of milpcb", "", tables)).json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
-def _made_from(
-    part: Callable[..., Any], own: Schema | None = None, supplied: Collection[str] = (), free: Collection[str] = ()
-) -> Schema:
-    found = _flat(table_of(part, frozenset(supplied)).json_schema())
-    for key, parameter in injection.options(part, supplied).items():
-        if isinstance(parameter.default, (bool, int, float, str)):
-            found["properties"][key]["default"] = parameter.default
-    needed = [key for key in found.get("required", []) if key not in free]
-    properties = {**(own or {}), **found.get("properties", {})}
-    return {"description": injection.summary(part), **_closed(properties, needed=["name"] * bool(own) + needed)}
+def _table(title: str, words: str, keys: dict[str, Any]) -> Any:
+    return typed(keys, title=title, json_schema_extra={"description": words})
 
 
-def _component(section: str, *, free: tuple[str, ...] = ()) -> Schema:
-    kind, each = sections.KIND_OF[section], []
-    own = _made_from(sections.LearnerKeys if section == "learners" else sections.OwnKeys)["properties"]
-    own |= {"oracle": _oracle(own=True)} if section == "learners" else {}
+def _options(part: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str, Any]:
+    return keys_of(part, frozenset(supplied))
+
+
+def _components(section: str, free: Collection[str] = (), **own: Any) -> Any:
+    kind = sections.KIND_OF[section]
+    own = {**_options(sections.LearnerKeys if section == "learners" else sections.OwnKeys), **own}
+    each: list[Any] = [typed({"name": Annotated[str, Field(pattern=OWN_CLASS)]}, extra="allow", title="of your own")]
     for name in registry.entries(kind):
-        own |= {"name": {"const": name}}
-        each.append({"title": name, **_made_from(registry.load(kind, name), own, registry.KINDS[kind].supplied, free)})
-    other = {"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "pattern": OWN_CLASS}}}
-    return {"type": "object", "required": ["name"], "anyOf": [*each, other]}
+        component = registry.load(kind, name)
+        options = _options(component, registry.KINDS[kind].supplied)
+        options |= {key: _sometimes[options[key]] for key in free if key in options}
+        each.append(_table(name, injection.summary(component), {"name": _literal[name], **own, **options}))
+    return reduce(or_, each)
 
 
-def _oracle(*, own: bool = False) -> Schema:
-    each, label = [], _made_from(sections.OwnKeys)["properties"]
+def _oracles(*, own: bool) -> Any:
+    solver = _sometimes[Annotated[str, Field(examples=list(registry.entries("solver")))]]
+    each = []
     for kind in registry.entries("oracle"):
-        found = _made_from(registry.load("oracle", kind), None, registry.KINDS["oracle"].supplied)
-        properties = {"kind": {"const": kind}, **label, **found["properties"]}
-        if "solver" in properties:
-            properties["solver"] = {"type": "string", "examples": list(registry.entries("solver"))}
-        needed = ["kind"] if own or kind != sections.DEFAULT_KIND else []
-        each.append({"title": kind, **_closed(properties, needed=needed)})
-    return {"type": "object", "anyOf": each}
+        component = registry.load("oracle", kind)
+        options = _options(component, registry.KINDS["oracle"].supplied)
+        options |= {"solver": solver} if "solver" in options else {}
+        needed = own or kind != sections.DEFAULT_KIND
+        named = {"kind": _literal[kind] if needed else _sometimes[_literal[kind]], **_options(sections.OwnKeys)}
+        each.append(_table(kind, injection.summary(component), {**named, **options}))
+    return reduce(or_, each)
 
 
-def _one_or_many(section: Schema) -> Schema:
-    return {"anyOf": [section, {"type": "array", "minItems": 1, "items": section}]}
-
-
-def _closed(properties: Schema, *, needed: list[str]) -> Schema:
-    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
-
-
-def _flat(found: Schema) -> Schema:
-    definitions = found.pop("$defs", {})
-
-    def put(part: Any) -> Any:
-        if isinstance(part, dict) and "$ref" in part:
-            return put(definitions[part["$ref"].rpartition("/")[2]])
-        if isinstance(part, dict):
-            return {key: put(value) for key, value in part.items() if key != "title" or isinstance(value, dict)}
-        return [put(value) for value in part] if isinstance(part, list) else part
-
-    return dict(put(found))
+def _one_or_many(section: Any) -> Any:
+    return section | Annotated[_list[section], Field(min_length=1)]

@@ -44,6 +44,7 @@ def _folder_name(name: str) -> str:
     return name
 
 
+OneOrMany = BeforeValidator(_several, json_schema_input_type=Rounds | tuple[Rounds, ...])
 Printed = Annotated[str, Field(min_length=1), AfterValidator(_one_line)]
 Label = Annotated[str, Field(min_length=1, max_length=LONGEST), AfterValidator(_one_line)]
 Name = Annotated[str, Field(pattern=r"^[\w-][\w.-]*$", max_length=100), AfterValidator(_folder_name)]
@@ -61,7 +62,7 @@ class ExperimentSection:
 
     name: Name
     title: Label | None = None
-    horizon: Annotated[tuple[Rounds, ...], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
+    horizon: Annotated[tuple[Rounds, ...], OneOrMany, Field(min_length=1), AfterValidator(_distinct)]
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_distinct)] = (0,)
     checkpoints: Annotated[int, Field(gt=0, le=1_000_000)] = 40
     confidence: Annotated[float, Field(ge=0.5, le=0.999999)] | None = None
