@@ -20,33 +20,21 @@ CSV = "curves.csv"
 
 # Costs and regret in the environment's cost units. Only seconds and oracle_seconds differ between two runs of one
 # config.
+_PAID = ("cumulative_cost", "best_cost", "regret")
+_BOUNDS = ("guarantee", "certificate", "certificate_error", "bound", "oracle_error")
 SCHEMA = {
-    "learner": pl.String,
-    "environment": pl.String,
-    "policies": pl.String,
-    "oracle": pl.String,
-    "seed": pl.Int64,
-    "horizon": pl.Int64,
-    "round": pl.Int64,
-    "cumulative_cost": pl.Float64,
-    "best_cost": pl.Float64,
-    "regret": pl.Float64,
-    "guarantee": pl.Float64,
-    "certificate": pl.Float64,
-    "certificate_error": pl.Float64,
-    "bound": pl.Float64,
-    "oracle_error": pl.Float64,
+    **dict.fromkeys(("learner", "environment", "policies", "oracle"), pl.String),
+    **dict.fromkeys(("seed", "horizon", "round"), pl.Int64),
+    **dict.fromkeys((*_PAID, *_BOUNDS), pl.Float64),
     "oracle_calls": pl.Int64,
-    "rule_changes": pl.Float64,
-    "seconds": pl.Float64,
-    "oracle_seconds": pl.Float64,
+    **dict.fromkeys(("rule_changes", "seconds", "oracle_seconds"), pl.Float64),
     "key": pl.String,
 }
+ORDER = list(SCHEMA)[:7]
 UNKNOWN = float("nan")
 CONFIDENCE = 0.95
 WINDOW = 1 / 40  # of all rounds, over which the pace of regret is taken
 ROUNDING = 1e-6  # costs; a regret below is the rounding of sums, and its logarithm means nothing
-ORDER = ["learner", "environment", "policies", "oracle", "seed", "horizon", "round"]
 
 
 def load(directory: str | Path) -> pl.DataFrame:
@@ -104,12 +92,9 @@ def write_curves(directory: RunDirectory) -> None:
 
 def csv_text(frame: pl.DataFrame) -> str:
     """Return the frame as CSV; an apostrophe stands before strings that a spreadsheet would run as formulas."""
-    risky = pl.col(pl.String).str.contains(r"^[=+\-@\t\r\n'\uFF1D\uFF0B\uFF0D\uFF20]") & (
-        pl.col(pl.String) != NO_ORACLE
-    )
-    return frame.with_columns(
-        pl.when(risky).then("'" + pl.col(pl.String)).otherwise(pl.col(pl.String)).name.keep()
-    ).write_csv()
+    text = pl.col(pl.String)
+    risky = text.str.contains(r"^[=+\-@\t\r\n'\uFF1D\uFF0B\uFF0D\uFF20]") & (text != NO_ORACLE)
+    return frame.with_columns(pl.when(risky).then("'" + text).otherwise(text).name.keep()).write_csv()
 
 
 def _curves(path: Path) -> Iterator[dict[str, Any]]:
@@ -185,6 +170,5 @@ def mean_interval(values: Floats) -> tuple[Floats, Floats]:
     if n < 2:
         return values.mean(axis=0), np.full(values.shape[1], np.nan)
     error = values.std(axis=0, ddof=1) / np.sqrt(n)
-    return values.mean(axis=0), np.asarray(
-        error * stdtrit(n - 1, 0.5 + CONFIDENCE / 2), dtype=np.float64
-    )  # Student's t
+    student = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2))
+    return values.mean(axis=0), error * student

@@ -19,7 +19,7 @@ from milpcb.experiments.results import CONFIDENT, RECOVERY, TURNS, asked_for
 from milpcb.experiments.results.figures import draw, words
 from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.results import NARROW, Final, Results, final_of, read_results
-from milpcb.experiments.results.figures.words import FREE, legible
+from milpcb.experiments.results.figures.words import legible
 from milpcb.experiments.results.store import CONFIG, read_index, read_record
 from milpcb.experiments.study.cells import BEST, NO_ORACLE, Kind
 
@@ -131,9 +131,12 @@ def _kept(results: Results) -> str:
     rules = words.constraint_words(results.settings)
     if not rules:
         return ""
-    free = ", ".join(legible(name) for name in results.unconstrained)
-    without = f"Not bound by that, and marked {FREE}: {free}." if free else ""
-    return words.sentences(f"Every policy keeps: {rules}. Regret is against {results.against}.", without)
+    return words.sentences(f"Every policy keeps: {rules}. Regret is against {results.against}.", _free(results, "that"))
+
+
+def _free(results: Results, rules: str) -> str:
+    free = ", ".join(map(legible, results.unconstrained))
+    return f"Not bound by {rules}, as no oracle is asked: {free}." if free else ""
 
 
 def picture(drawing: Drawing, narrow: Drawing | None = None) -> dict[str, Any]:
@@ -221,7 +224,7 @@ def summary_table(results: Results, width: int | None = None) -> Table:
     report = report_table(results)
     texts = zip(*report["rows"], strict=True)
     shown = {column.key: (column, cells) for column, cells in zip(report["columns"], texts, strict=True)}
-    free, folded = any(FREE in name for name in shown["learner"][1]), []
+    folded = []
     for key in LEFT_OUT:
         needed = sum(max(map(len, [column.heading, *cells])) + BESIDE for column, cells in shown.values())
         if width is not None and needed >= width and key in shown:
@@ -232,7 +235,7 @@ def summary_table(results: Results, width: int | None = None) -> Table:
     for row in zip(*(cells for _, cells in shown.values()), strict=True):
         table.add_row(*row)
     notes = [
-        f"{FREE} need not keep the side constraints" if free else "",
+        _free(results, "the side constraints"),
         report["note"],
         f"No room for {', '.join(sorted(folded))}: see report.html, which milpcb report writes" if folded else "",
     ]
@@ -241,9 +244,9 @@ def summary_table(results: Results, width: int | None = None) -> Table:
 
 
 def _columns(results: Results, rows: Sequence[Final]) -> Iterator[ReportColumn]:
-    frame, free = results.finals, set(results.unconstrained)
+    frame = results.finals
     wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
-    yield ReportColumn("learner", "learner", lambda row: legible(row.learner + FREE * (row.learner in free)), False)
+    yield ReportColumn("learner", "learner", lambda row: legible(row.learner), False)
     for key in ("environment", "policies", "oracle"):
         if frame.filter(pl.col(key) != NO_ORACLE)[key].n_unique() > 1:
             yield ReportColumn(key, key, lambda row, key=key: legible(row.labels[key]), False)  # type: ignore[misc]

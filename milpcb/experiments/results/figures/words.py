@@ -12,7 +12,6 @@ from milpcb.experiments.results.curves import mean_interval
 from milpcb.experiments.results.figures.results import MANY_SEEDS, Final, Results, void
 
 FEW_PANELS = 4  # so many are named in a sentence
-FREE = "\u2020"  # marks learners that need not keep the side constraints
 PAIRED = "(95\u202f% intervals of paired differences over the seeds)"
 
 # The sentence that explains certificates, once a page.
@@ -118,8 +117,6 @@ def glossary(results: Results) -> Iterator[tuple[str, str]]:
     yield "own bound", "What the learner's own analysis proves of the run, from what it saw; a mean over the seeds."
     best = "The best cost is the best policy's in hindsight."
     yield "mean cost", f"Per round: the error rate, where costs are 0 or 1. {best}"
-    if results.unconstrained:
-        yield FREE, "Need not keep the side constraints, as it asks no oracle."
 
 
 def band(results: Results, *, of_longest: bool = True) -> str:

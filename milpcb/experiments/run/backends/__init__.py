@@ -20,13 +20,8 @@ R = TypeVar("R")
 
 TRIES = 3  # how often a task is begun whose worker dies
 # One thread a worker: the workers are the parallelism, and sums of floats then come in one order everywhere.
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "POLARS_MAX_THREADS": "1",
-}
+LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "POLARS_MAX")
+ONE_THREAD = {f"{library}_THREADS": "1" for library in LIBRARIES}
 WORKERS = ONE_THREAD | CHILD  # the environment variables that they get
 # Not "fork": solvers and compiled code hold threads and locks that a forked copy would wait for.
 METHOD = "forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn"
