@@ -69,16 +69,13 @@ def load(directory: str | Path) -> pl.DataFrame:
 
 def assemble(path: Path) -> pl.DataFrame:
     """Return the sorted curves of every cell whose record and whose comparator's are there."""
-    cells = list(_curves(path))
-    schema = _with_further({name for cell in cells for name in cell} - set(SCHEMA))
-    columns: dict[str, list[Any]] = {name: [] for name in schema}
-    for cell in cells:
-        rows = len(cell["round"])
-        for name in schema:
-            values = cell.get(name, UNKNOWN)
-            columns[name] += values if isinstance(values, list) else [values] * rows
-    frame = pl.DataFrame(columns, schema=schema)
-    return frame.with_columns(regret=pl.col("cumulative_cost") - pl.col("best_cost")).sort(ORDER)
+    frame = pl.concat([pl.DataFrame(schema=SCHEMA), *_curves(path)], how="diagonal")
+    further = set(frame.columns) - set(SCHEMA)
+    regrets = {name for name in further if name == RECOVERY or name.startswith(TURNS)}
+    after = {"regret": sorted(regrets, reverse=True), "certificate_error": sorted(further - regrets)}
+    columns = [each for name in SCHEMA for each in (name, *after.get(name, ()))]
+    frame = frame.with_columns(regret=pl.col("cumulative_cost") - pl.col("best_cost"))
+    return frame.select(columns).with_columns(pl.col(pl.Float64).fill_null(UNKNOWN)).sort(ORDER)
 
 
 def write_curves(directory: RunDirectory) -> None:
@@ -97,7 +94,7 @@ def csv_text(frame: pl.DataFrame) -> str:
     return frame.with_columns(pl.when(risky).then("'" + text).otherwise(text).name.keep()).write_csv()
 
 
-def _curves(path: Path) -> Iterator[dict[str, Any]]:
+def _curves(path: Path) -> Iterator[pl.DataFrame]:
     index = read_index(path)
     best: dict[str, dict[str, Any] | None] = {}
     for cell in index["cells"]:
@@ -108,21 +105,21 @@ def _curves(path: Path) -> Iterator[dict[str, Any]]:
         if measured is None or record is None or measured["rounds"] != record["rounds"]:
             continue
         guarantee = record["guarantee"]
-        yield {
+        columns = {
             **cell,
             "round": record["rounds"],
             "best_cost": measured["best_cost"],
-            "regret": [0.0] * len(record["rounds"]),
+            **{name: record[name] for name in SCHEMA if isinstance(record.get(name), list)},
             "guarantee": float("inf") if guarantee is None else guarantee,
-            **{name: _known(record[name]) for name in SCHEMA if isinstance(record.get(name), list)},
             **_asked_for(measured, record),
         }
+        yield pl.DataFrame(columns, schema_overrides={name: SCHEMA.get(name, pl.Float64) for name in columns})
 
 
 def _asked_for(measured: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if {"confidence", "confident"} <= record.keys():
-        found[confident_column(record["confidence"])] = _known(record["confident"])
+        found[confident_column(record["confidence"])] = record["confident"]
     if {"changes", "in_turn"} <= measured.keys():
         pairs = zip(record["cumulative_cost"], measured["in_turn"], strict=True)
         found[f"{TURNS}{measured['changes'] + 1}"] = [paid - least for paid, least in pairs]
@@ -150,18 +147,6 @@ def recovery(
         follows = own[here] - own[before] <= (chance[here] - chance[before]) / 4
         found.append((at[here[follows]][0] if follows.any() else end) - start)
     return float(np.mean(found)) if found else UNKNOWN
-
-
-def _with_further(more: set[str]) -> dict[str, Any]:
-    regrets = {name for name in more if name == RECOVERY or name.startswith(TURNS)}
-    after = {"regret": sorted(regrets, reverse=True), "certificate_error": sorted(more - regrets)}
-    columns = [(each, SCHEMA.get(each, pl.Float64)) for name in SCHEMA for each in (name, *after.get(name, ()))]
-    return dict(columns)
-
-
-def _known(values: list[float | None]) -> list[float]:
-    """Return the numbers of a record, NaN for what was not known: JSON has none."""
-    return [UNKNOWN if value is None else value for value in values]
 
 
 def mean_interval(values: Floats) -> tuple[Floats, Floats]:

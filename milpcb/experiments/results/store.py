@@ -31,7 +31,7 @@ from filelock import FileLock, Timeout
 from milpcb.core import files, gate
 from milpcb.errors import RunError
 from milpcb.experiments.results.schemas import CellRecord, ComparatorRecord, Index, KeptCosts, checked
-from milpcb.experiments.study.cells import BEST, FORMAT, Comparator, Kind, Study, Task
+from milpcb.experiments.study.cells import BEST, FORMAT, Kind, Study, Task
 from milpcb.experiments.study.sections import Config
 
 CONFIG, INDEX, LOCK = "config.toml", "study.json", ".milpcb.lock"
@@ -245,7 +245,7 @@ def index_of(config: Config, study: Study) -> dict[str, Any]:
     }
 
 
-def _named(tasks: Iterable[Comparator]) -> Iterator[tuple[Comparator, str]]:
+def _named(tasks: Iterable[Task]) -> Iterator[tuple[Task, str]]:
     """Yield tasks with names of files made of their titles, distinct in any case: best_policy_planted_T1000_seed0."""
     taken: set[str] = set()
     for task in tasks:

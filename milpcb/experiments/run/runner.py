@@ -28,7 +28,7 @@ from milpcb.experiments.results.store import (
 )
 from milpcb.experiments.run.backends import Backend, News, cores, listening, report
 from milpcb.experiments.run.player import LearnerPlayer, checkpoints
-from milpcb.experiments.study.cells import Cell, Comparator, Task, build_study
+from milpcb.experiments.study.cells import Cell, Task, build_study
 from milpcb.experiments.study.config import read_config
 from milpcb.experiments.study.sections import Config
 from milpcb.experiments.study.worlds import Hindsight, World, entrant_of, hindsight, open_world
@@ -312,7 +312,7 @@ def measure(task: Task, files: TaskFiles) -> dict[str, Any]:
         if played % 1024 == 0:
             files.report(played)
 
-    world, changes = open_world(task, files.costs), task.changes if isinstance(task, Comparator) else None
+    world, changes = open_world(task, files.costs), task.changes
     at = frozenset(checkpoints(task.horizon, task.checkpoints).tolist())
     best = hindsight(world.stream, world.comparator_oracle(), task.horizon, at, tick, changes)
     return {

@@ -21,13 +21,13 @@ Kind = Literal["cell", "comparator"]
 
 @dataclass(frozen=True)
 class Task:
-    """One computation of a study, and the settings that cells and comparators share.
+    """The task to find the best policy in hindsight, and with ``changes`` the best in turn that change so often.
 
     No number depends on ``title`` (by which people distinguish tasks), ``draw`` (whether the policy that is found is
     drawn), ``folder`` (of the config's own classes) and labels, so these are no part of ``key``.
     """
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[Kind] = "comparator"
     environment: Component
     policies: Component
     constraints: tuple[Component, ...]
@@ -37,6 +37,7 @@ class Task:
     title: str
     draw: bool = field(default=False, kw_only=True)
     folder: str | None = field(default=None, kw_only=True)
+    changes: int | None = field(default=None, kw_only=True)
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers, contents of files and source code included."""
@@ -45,6 +46,7 @@ class Task:
             **self._world_settings(),
             "constraints": [fingerprint("constraint", each.name, each.options) for each in self.constraints],
             "checkpoints": self.checkpoints,
+            **({} if self.changes is None else {"changes": self.changes}),
         }
 
     def _world_settings(self) -> dict[str, Any]:
@@ -68,23 +70,10 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Comparator(Task):
-    """The task to find the best policy in hindsight, and with ``changes`` the best in turn that change so often."""
-
-    kind = "comparator"
-    changes: int | None = field(default=None, kw_only=True)
-
-    def settings(self) -> dict[str, Any]:
-        """Return everything that decides the numbers."""
-        asked = {} if self.changes is None else {"changes": self.changes}
-        return {**super().settings(), **asked}
-
-
-@dataclass(frozen=True)
 class Cell(Task):
-    """The task to play one learner; ``oracle`` is None for one that needs none, ``confidence`` that of certificates."""
+    """The task to play one learner: its oracle, None for one that asks none, and the confidence of certificates."""
 
-    kind = "cell"
+    kind: ClassVar[Kind] = "cell"
     learner: LearnerSection
     oracle: Component | None
     confidence: float | None = field(default=None, kw_only=True)
@@ -119,7 +108,7 @@ class Study:
     """All tasks of a config; ``comparator_of`` has the keys of comparators by those of cells."""
 
     cells: tuple[Cell, ...]
-    comparators: tuple[Comparator, ...]
+    comparators: tuple[Task, ...]
     comparator_of: dict[str, str]
 
     @property
@@ -138,7 +127,7 @@ MOST_DRAWN = 24  # best policies: in a study of thousands of seeds, pictures wou
 def build_study(config: Config) -> Study:
     """Multiply out the lists of a config; raises InputError where two cells would be the same, or none is left."""
     cells: list[Cell] = []
-    comparators: list[Comparator] = []
+    comparators: list[Task] = []
     comparator_of: dict[str, str] = {}
     experiment, folder = config.experiment, config.run.folder
     for environment, policies in product(config.environments, config.policies):
@@ -154,7 +143,7 @@ def build_study(config: Config) -> Study:
                 played.append(Cell(*shared, title, learner, oracle, **more))
             if played:
                 title, draw = ", ".join([BEST, *where, *when]), len(comparators) < MOST_DRAWN
-                best = Comparator(*shared, title, draw=draw, folder=folder, changes=experiment.changes)
+                best = Task(*shared, title, draw=draw, folder=folder, changes=experiment.changes)
                 comparators.append(best)
                 comparator_of |= {cell.key: best.key for cell in played}
                 cells += played
