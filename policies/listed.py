@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,12 +16,8 @@ from milpcb.listed import ListedSearch, OneHotEncoding
 from milpcb.protocols import Listing, Objective, Opened, Policy, PolicyClass, Within
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct
-from policies.drawing import LeafSummary, fan
 from policies.names import Names
 from policies.rule import Rule
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,9 +63,10 @@ class ListedPolicy(Rule):
         parts[0] += " context" if counts[0] == 1 else " contexts"
         return f"labeling {self.index}: {', '.join(parts)}"
 
-    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
-        tests = [f"{count} listed" for count in np.unique(self.labels, return_counts=True)[1].tolist()]
-        return fan(f"labeling {self.index}", tests, self.leaf_actions, self.names, leaves)
+    @property
+    def _fan(self) -> tuple[str, list[str]]:
+        counts = np.unique(self.labels, return_counts=True)[1].tolist()
+        return f"labeling {self.index}", [f"{count} listed" for count in counts]
 
     def _plain(self) -> dict[str, Any]:
         return {"index": self.index, "contexts": self.contexts.tolist(), "labels": self.labels.tolist()}

@@ -23,8 +23,17 @@ from milpcb.errors import InputError, LogWarning, UnknownNameError, clipped, sho
 from milpcb.plugins import registry
 from milpcb.types import Floats, Ints
 from policies.documents import check_sound, plain, read, read_fields
-from policies.drawing import LeafSummary, drawn, ways_of
-from policies.exports.decisions import Condition, Decision, chain_of, cut_points, in_words, parts_of, tested
+from policies.drawing import LeafSummary, drawn, fan
+from policies.exports.decisions import (
+    Condition,
+    Decision,
+    chain_of,
+    cut_points,
+    in_words,
+    parts_of,
+    tested,
+    ways_of,
+)
 from policies.exports.python import python_source
 from policies.exports.sql import sql_expression
 from policies.names import Names
@@ -65,6 +74,8 @@ class Rule(ABC):
 
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the rule as a rooted networkx graph with labels; leaves have ``action`` and ``part``."""
+        if self._fan is not None:
+            return fan(*self._fan, self.leaf_actions, self.names, leaves)
         return drawn(self._written(), self.names, leaves, lines=isinstance(self, ChainRule))
 
     def predict(self, contexts: Any) -> Ints:
@@ -107,6 +118,11 @@ class Rule(ABC):
         """Return the rule as nested decisions, from which source and drawing are made; None where it is none."""
         return None
 
+    @property
+    def _fan(self) -> tuple[str, list[str]] | None:
+        """A title, and what holds in each part, of a rule that is drawn so; None for one of nested decisions."""
+        return None
+
     def to_sql(self, actions: Sequence[Value] | None = None) -> str:
         """Return a CASE expression whose value is the action of a row: its name, or its number where it has none.
 
@@ -136,7 +152,8 @@ class Rule(ABC):
 
     def ways(self) -> dict[int, tuple[str, ...]]:
         """Return for each part the tests on the way to it, in words; those that a later one implies are left out."""
-        return ways_of(self.graph())
+        ways = ways_of(self._written(), self.names) if self._fan is None else ((test,) for test in self._fan[1])
+        return dict(enumerate(ways))
 
     @property
     def schema(self) -> Schema:

@@ -8,7 +8,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from milpcb.data.columns import HOLDS, Column, Membership, Number, Reached
+from milpcb.core.decimals import written
+from milpcb.data.columns import HOLDS, Column, Membership, Number, Reached, name_in_words
 from policies.names import Names
 
 
@@ -114,6 +115,51 @@ def _compared(part: Decision | Condition) -> Iterator[tuple[int, tuple[float, ..
 
 
 OPPOSITE = {"<=": ">", ">": "<=", ">=": "<"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A condition on the way to a part, in words; where it is one of a number without missing values, its ``bound``."""
+
+    words: str
+    bound: Test | None = None
+
+    def implies(self, other: Step) -> bool:
+        """Return whether one bound implies another of the same feature: above 7 implies above 6."""
+        if self.bound is None or other.bound is None:
+            return False
+        feature, sign, cut = self.bound.feature, self.bound.sign, self.bound.cut
+        tighter = cut <= other.bound.cut if sign == "<=" else cut >= other.bound.cut
+        return tighter and (feature, sign) == (other.bound.feature, other.bound.sign)
+
+
+def ways_of(decision: Decision, names: Names, way: tuple[Step, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the conditions on the way to each part, in words; those that a later one implies are left out."""
+    if not isinstance(decision, If):
+        yield tuple(step.words for step in way)
+        return
+    for below, holds in ((decision.yes, True), (decision.no, False)):
+        step = step_of(decision.condition, names, holds=holds)
+        yield from ways_of(below, names, (*(earlier for earlier in way if not step.implies(earlier)), step))
+
+
+def step_of(condition: Condition, names: Names, *, holds: bool) -> Step:
+    """Return that a condition holds, or that it does not."""
+    if isinstance(condition, (AllOf, AnyOf)) and len(condition.parts) == 1:
+        return step_of(condition.parts[0], names, holds=holds)
+    words = in_words(condition, names)
+    if not isinstance(condition, Test):
+        return Step(words if holds else f"not ({words})")
+    column, sign = names.column(condition.feature), condition.sign if holds else OPPOSITE[condition.sign]
+    if isinstance(column, Number) and sign in ("<=", ">") and not condition.binary:
+        bound = f"{name_in_words(column.name)} {'up to' if sign == '<=' else 'above'} {written(condition.cut)}"
+        if column.missing is None:
+            return Step(bound, Test(condition.feature, sign, condition.cut))
+        return Step(f"{bound} or missing" if HOLDS[sign](column.missing, condition.cut) else bound)
+    name, equals, value = words.rpartition(" = ")
+    return Step(words if holds else f"{name} other than {value}" if equals else f"not ({words})")
+
+
 Part = tuple[list[dict[str, Any]], int]
 
 

@@ -17,32 +17,20 @@ from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Cuts, Separator, Session, Solver
 from milpcb.types import Bools, Floats, Ints
 from policies.names import Names
-from policies.scores import ScoreRule, weighted_sum
+from policies.scores import ScoreRule
 
 
 @dataclass(frozen=True, repr=False)
 class HalfspaceRule(ScoreRule):
-    """Play action 1 where ``weights`` times the features add up to at least ``cut``, else action 0.
+    """Play action 1 where ``weights`` times the features add up to at least the one cut, else action 0.
 
     On contexts that the rule was made for no rounding decides; elsewhere a score within rounding of the cut, about
     1e-15 of the largest term, may fall on the other side of it.
     """
 
     weights: tuple[float, ...]
-    cut: float
+    cuts: tuple[float]
     names: Names = field(default=Names(), compare=False)
-
-    @property
-    def _bounds(self) -> tuple[float, ...]:
-        return (self.cut,)
-
-    @property
-    def _used(self) -> list[int]:
-        return [i for i, weight in enumerate(self.weights) if weight]
-
-    @property
-    def _formula(self) -> list[str]:
-        return [weighted_sum((self.weights[i], self.names.feature(i)) for i in self._used)]
 
 
 # The margin of a labeling as a share of the largest score; ten times what solvers are exact to.
@@ -88,7 +76,7 @@ def rule_of(contexts: Floats, labels: Bools, names: Names) -> HalfspaceRule:
     It has the fewest digits with at least half the widest margin, every score beyond rounding from the cut.
     """
     if labels.all() or not labels.any():
-        return HalfspaceRule((0.0,) * contexts.shape[1], 0.0 if labels.all() else 1.0, names)
+        return HalfspaceRule((0.0,) * contexts.shape[1], (0.0 if labels.all() else 1.0,), names)
     exact = _widest(contexts, labels)
     *_, widest = _gap(contexts, labels, exact)
     for digits in range(1, MOST_DIGITS + 1):
@@ -96,7 +84,7 @@ def rule_of(contexts: Floats, labels: Bools, names: Names) -> HalfspaceRule:
         low, high, margin = _gap(contexts, labels, weights)
         if margin >= widest / 2 and (0.5 - _OFF) * (high - low) > _rounding(contexts, weights):
             break
-    return HalfspaceRule(tuple(weights.tolist()), _between(low, high), names)
+    return HalfspaceRule(tuple(weights.tolist()), (_between(low, high),), names)
 
 
 def _rounding(contexts: Floats, weights: Floats) -> float:

@@ -27,7 +27,7 @@ from milpcb.errors import InputError, UnknownNameError
 from milpcb.types import Floats
 from policies.exports.decisions import Decision, Reaches, Term, chain_of
 from policies.names import Names
-from policies.scores import ScoreRule, weighted_sum
+from policies.scores import ScoreRule
 
 TITLE, TASK = "Score card", "Write the points of each finding that holds into its box, and add them up."
 STYLE = """
@@ -64,10 +64,6 @@ class LinearRule(ScoreRule):
         if len(rule.steps) != len(rule.weights):
             raise ValueError("its steps are not one entry for each weight")
         return rule
-
-    @property
-    def _bounds(self) -> tuple[int, ...]:
-        return self.cuts
 
     def decision(self) -> Decision:
         terms = tuple(Term(self.weights[i], i, self.steps[i]) for i in self._used)
@@ -109,28 +105,20 @@ class LinearRule(ScoreRule):
 
     @property
     def _used(self) -> list[int]:
-        return [i for i, weight in enumerate(self.weights) if weight and self.steps[i] != ()]
+        return [i for i in super()._used if self.steps[i] != ()]
 
     @property
     def _formula(self) -> list[str]:
-        score = weighted_sum((self.weights[i], points_text(self.names, self.steps, i)) for i in self._used)
-        return [score, *points_lines(self.names, self.steps, self._used)]
+        lines = super()._formula
+        for i in self._used:
+            if cuts := self.steps[i]:
+                each = "each of " if len(cuts) > 1 else ""
+                at = ", ".join(map(written, cuts))
+                lines.append(f"{self._factor(i)} = 1 point for {each}{self.names.feature(i)} >= {at}")
+        return lines
 
-
-def points_text(names: Names, steps: Steps, i: int) -> str:
-    """Return what a weight multiplies: a feature, or the points of one."""
-    return names.feature(i) if steps[i] is None else f"points({names.feature(i)})"
-
-
-def points_lines(names: Names, steps: Steps, used: Sequence[int]) -> list[str]:
-    """Return a line for each of the features that have points: what they have them for."""
-    lines = []
-    for i in used:
-        if cuts := steps[i]:
-            each = "each of " if len(cuts) > 1 else ""
-            at = ", ".join(map(written, cuts))
-            lines.append(f"{points_text(names, steps, i)} = 1 point for {each}{names.feature(i)} >= {at}")
-    return lines
+    def _factor(self, i: int) -> str:
+        return super()._factor(i) if self.steps[i] is None else f"points({self.names.feature(i)})"
 
 
 def points_of(contexts: Floats, steps: Steps) -> Floats:

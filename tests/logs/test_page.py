@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from milpcb.core.decimals import THIN
+from milpcb.data.columns import Membership, Number
 from milpcb.logs.page import Worth, bars, first
 from milpcb.logs.rule import DrawnPart, who
 from milpcb.logs.sections import Unit, rule_text
-from policies.drawing import in_words
+from policies.exports.decisions import AllOf, step_of
+from policies.exports.decisions import Test as Comparison
 from policies.names import Names
 from policies.thresholds import ThresholdRule
 from policies.trees.rule import DecisionTree, Leaf, Split
@@ -32,21 +34,28 @@ LINES = [
     Worth("what was done, rows kept aside", 0.41, None, ""),
 ]
 
+READ = (Number("age"), Number("age", 50.0), Membership("region", ("north",)), Number("visits"))
+NAMES = Names(("age", "region", "visits"), columns=READ)
+UP_TO_45, NORTH = Comparison(0, "<=", 45.0), Comparison(2, "<=", 0.5)
 TESTS = {
-    ("age <= 45", True): "age up to 45",
-    ("age <= 45", False): "age above 45",
-    ("age <= 45 (or missing)", True): "age up to 45 or missing",
-    ("age <= 45 (not missing)", False): "age above 45 or missing",
-    ("region = north", False): "region other than north",
-    ("age <= 45 and visits <= 3", False): "not (age <= 45 and visits <= 3)",
-    ("score >= 3", True): "score >= 3",
+    (UP_TO_45, True): "age up to 45",
+    (UP_TO_45, False): "age above 45",
+    (Comparison(1, "<=", 55.0), True): "age up to 55 or missing",
+    (Comparison(1, "<=", 45.0), False): "age above 45 or missing",
+    (Comparison(1, "<=", 45.0), True): "age up to 45",
+    (NORTH, True): "region = north",
+    (NORTH, False): "region other than north",
+    (AllOf((UP_TO_45,)), False): "age above 45",
+    (AllOf((Comparison(0, ">", 30.0), UP_TO_45)), False): "not (30 < age <= 45)",
+    (AllOf((UP_TO_45, Comparison(3, "<=", 3.0))), False): "not (age <= 45 and visits <= 3)",
+    (Comparison(3, ">=", 3.0), True): "visits >= 3",
 }
 
 
 @pytest.mark.parametrize(("test", "holds"), TESTS)
 def test_a_test_in_words(test, holds):
     """One comparison is written out, with missing values on their side; several are left as they are."""
-    assert in_words(test, holds=holds) == TESTS[test, holds]
+    assert step_of(test, NAMES, holds=holds).words == TESTS[test, holds]
 
 
 def test_parts_are_numbered_as_in_the_drawing():

@@ -22,7 +22,7 @@ MONOTONE = MonotoneRule(0, LEVELS, AXES, ORDERED)
 THRESHOLD = ThresholdRule(1, (0.5,), (2, 0), NAMES, binary=True)
 BOX = BoxRule((Interval(0, None, 64.5), Interval(1, 0.5, None, binary=True)), 1, 0, NAMES)
 SCORE = LinearRule((1, 0, 3), (-1, 4), (None, None, (0.2, 0.7)), SCORED)
-HALFSPACE = HalfspaceRule((0.1, -2.5e-9), 1_700_000_000.25, NAMES)
+HALFSPACE = HalfspaceRule((0.1, -2.5e-9), (1_700_000_000.25,), NAMES)
 
 RULES: list[Any] = [
     TREE,
@@ -45,5 +45,5 @@ RULES: list[Any] = [
     MonotoneRule(1, (), AXES, ORDERED),
     MonotoneRule(1, (), AXES),
     HALFSPACE,
-    HalfspaceRule((0.0, 0.0), 0.0),
+    HalfspaceRule((0.0, 0.0), (0.0,)),
 ]

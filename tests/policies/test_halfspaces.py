@@ -238,7 +238,7 @@ def test_a_rule_keeps_clear_of_rounding() -> None:
     for _ in range(20):
         rule = REAL.on(contexts).draw(rng)
         size = np.abs(contexts) @ np.abs(rule.weights)
-        assert (np.abs(contexts @ rule.weights - rule.cut) > 3 * np.finfo(float).eps * size).all()
+        assert (np.abs(contexts @ rule.weights - rule.cuts[0]) > 3 * np.finfo(float).eps * size).all()
 
 
 # ------------------------------------------------------------------- refusals

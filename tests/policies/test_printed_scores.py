@@ -145,7 +145,7 @@ def test_a_halfspace_labels_alike_whatever_its_numbers_are_taken_for(kind: str) 
     rng = np.random.default_rng(0)
     contexts = KINDS[kind](rng, 16)
     for policy in some_policies(Halfspaces(), contexts, rng):
-        weights, cut = [Fraction(weight) for weight in policy.weights], Fraction(policy.cut)
+        weights, cut = [Fraction(weight) for weight in policy.weights], Fraction(policy.cuts[0])
         scores = [sum(w * Fraction(x) for w, x in zip(weights, row, strict=True)) for row in contexts.tolist()]
         assert [int(score >= cut) for score in scores] == policy.predict(contexts).tolist()
 
