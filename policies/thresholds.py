@@ -67,18 +67,11 @@ class ThresholdRule(ChainRule):
         return np.searchsorted(self.cuts, contexts[:, self.feature]).astype(np.int64)
 
 
-def bin_totals(bins: Ints, sizes: Ints) -> Callable[[Floats], Floats]:
-    """Return the function of costs (n, K) that adds up each action in each bin, a feature after the other."""
-    import scipy.sparse as sp  # only where there are threshold rules, as it takes a tenth of a second to import
+class ThresholdTerms(PathTerms):
+    """The bins between the cut points, a feature after the other, from low to high, each with every action.
 
-    n, d = bins.shape
-    into = bins + np.cumsum(sizes) - sizes
-    member = sp.csr_array((np.ones(n * d), (into.ravel(), np.repeat(np.arange(n), d))), shape=(int(sizes.sum()), n))
-    return lambda costs: np.asarray(member @ costs)
-
-
-class _Bins(PathTerms):
-    """The bins between the cut points, a feature after the other, from low to high, each with every action."""
+    Paths go bin by bin: nodes (cuts used, feature, bin, action), and one between two bins where a cut is made.
+    """
 
     def __init__(
         self, cuts: dict[int, Floats], binary: list[bool], n_actions: int, max_cuts: int, names: Names
@@ -96,8 +89,12 @@ class _Bins(PathTerms):
         return list(((self._first + self._bins(contexts)) * self.n_actions)[:, :, None] + np.arange(self.n_actions))
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        add_up = bin_totals(self._bins(contexts), self._sizes)
-        return lambda costs: add_up(costs).ravel()
+        import scipy.sparse as sp  # only where there are threshold rules, as it takes a tenth of a second to import
+
+        bins = self._first + self._bins(contexts)
+        (n, d), n_bins = bins.shape, self.n_terms // self.n_actions
+        member = sp.csr_array((np.ones(n * d), (bins.ravel(), np.repeat(np.arange(n), d))), shape=(n_bins, n))
+        return lambda costs: np.ravel(member @ costs)
 
     def _bins(self, contexts: Floats) -> Ints:
         return np.column_stack([np.searchsorted(points, contexts[:, f]) for f, points in self._cuts.items()])
@@ -106,10 +103,6 @@ class _Bins(PathTerms):
         f = self._features[position]
         points = tuple(float(self._cuts[f][bin_]) for bin_ in cuts)
         return ThresholdRule(f, points, tuple(actions), self._names, self._binary[f])
-
-
-class ThresholdTerms(_Bins):
-    """Paths bin by bin: nodes (cuts used, feature, bin, action), and one between two bins where a cut is made."""
 
     @cached_property
     def walked(self) -> _Pieces:
@@ -153,7 +146,7 @@ class ThresholdTerms(_Bins):
         return Graph(source, np.where(to < 0, node, to), np.where(term < 0, n_leaves * (K + 1), term), n_leaves, K)
 
 
-class _Pieces(_Bins):
+class _Pieces(ThresholdTerms):
     """Paths piece by piece: nodes (feature, cuts used, last cut). Leaves are pieces, numbered feature by feature."""
 
     def policy(self, terms: list[int]) -> ThresholdRule:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb, log
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -14,63 +14,37 @@ from milpcb.core.checks import whole
 from milpcb.errors import InputError
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Listing, Objective, Opened, Search, Within
-from milpcb.types import Floats, Ints
+from milpcb.types import Floats
 from policies.cuts import NamedClass, Thresholds, check_thresholds
 from policies.monotone.rule import MonotoneRule, Order, axes_of
 from policies.names import Names
 from policies.paths.graph import Graph
-from policies.paths.policy_class import PathTerms
 
 MOST_CELLS = 5 * 10**6  # least actions that are held to make a graph
 
 
-class MonotoneTerms(PathTerms):
-    """Monotone rules as paths, where their diagram is small: the labels of contexts, none before one below it.
+def diagram_of(order: Order, n_actions: int) -> Graph | None:
+    """Return the labelings as paths, a context (the leaf of its number) after those below it; None where it is large.
 
     Beginnings that leave the same least actions to the contexts to come are one node.
     """
-
-    def __init__(self, order: Order, n_actions: int, graph: Graph) -> None:
-        self.n_actions, self.n_terms, self.n_touched = n_actions, graph.n_terms, 1
-        self.n_features = order.contexts.shape[1]
-        self._order, self._graph = order, graph
-
-    @classmethod
-    def of(cls, order: Order, n_actions: int) -> Self | None:
-        """Return the terms, None where the graph has too many nodes."""
-        ranked = np.lexsort(order.points.T[::-1])  # whoever is below comes first
-        below = order.below[ranked][:, ranked]
-        kind = np.min_scalar_type(-n_actions)  # one byte, unless there are more than 128 actions
-        floors = np.zeros((1, len(ranked)), kind)  # of each node the least actions of the contexts to come
-        edges, node, held = [], 0, 0
-        for p, context in enumerate(ranked.tolist()):
-            state, action = np.nonzero(floors[:, :1] <= np.arange(n_actions))
-            after = np.maximum(floors[state, 1:], np.where(below[p, p + 1 :], action[:, None], 0).astype(kind))
-            held += after.size
-            if held > MOST_CELLS:
-                return None
-            size = len(floors)
-            floors, onward = np.unique(after, axis=0, return_inverse=True)
-            edges.append((node + state, node + size + onward.ravel(), context * n_actions + action))
-            node += size
-        source, to, term = (np.concatenate(part) for part in zip(*edges, strict=True))
-        return cls(order, n_actions, Graph(source, to, term, len(ranked), n_actions))
-
-    @property
-    def graph(self) -> Graph:
-        return self._graph
-
-    def places(self, contexts: Floats) -> list[Ints]:
-        number = {row.tobytes(): j for j, row in enumerate(self._order.contexts)}
-        actions = np.arange(self.n_actions)
-        return [number[row.tobytes()] * self.n_actions + actions[None] for row in np.ascontiguousarray(contexts)]
-
-    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        del contexts
-        return np.ravel
-
-    def policy(self, terms: list[int]) -> MonotoneRule:
-        return self._order.rule(np.array(sorted(terms), dtype=np.int64) % self.n_actions)
+    ranked = np.lexsort(order.points.T[::-1])  # whoever is below comes first
+    below = order.below[ranked][:, ranked]
+    kind = np.min_scalar_type(-n_actions)  # one byte, unless there are more than 128 actions
+    floors = np.zeros((1, len(ranked)), kind)  # of each node the least actions of the contexts to come
+    edges, node, held = [], 0, 0
+    for p, context in enumerate(ranked.tolist()):
+        state, action = np.nonzero(floors[:, :1] <= np.arange(n_actions))
+        after = np.maximum(floors[state, 1:], np.where(below[p, p + 1 :], action[:, None], 0).astype(kind))
+        held += after.size
+        if held > MOST_CELLS:
+            return None
+        size = len(floors)
+        floors, onward = np.unique(after, axis=0, return_inverse=True)
+        edges.append((node + state, node + size + onward.ravel(), context * n_actions + action))
+        node += size
+    source, to, term = (np.concatenate(part) for part in zip(*edges, strict=True))
+    return Graph(source, to, term, len(ranked), n_actions)
 
 
 class MonotoneEncoding(Encoding):
@@ -180,11 +154,16 @@ class OpenedMonotone(Opened):
         return MonotoneSearch(self._order, self.n_actions)
 
     def near(self, asked: Within) -> Listing | None:
-        return None if self._diagram is None else self._diagram.near(self.contexts, asked)
+        if self._diagram is None:
+            return None
+        from policies.paths.walks import paths_within  # with it numba, which takes a second to import
+
+        totals, terms, complete = paths_within(self._diagram, np.ravel, asked)
+        return Listing(totals, lambda i: self._order.rule(np.sort(terms[i]) % self.n_actions), complete)
 
     @cached_property
-    def _diagram(self) -> MonotoneTerms | None:
-        return MonotoneTerms.of(self._order, self.n_actions)
+    def _diagram(self) -> Graph | None:
+        return diagram_of(self._order, self.n_actions)
 
     def policies(self) -> Iterator[MonotoneRule]:
         return map(self._order.rule, self._order.labelings(self.n_actions))

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from milpcb.core.decimals import beyond
-from milpcb.core.marks import key_tables, marks
 from milpcb.program import Program
 from milpcb.protocols import Encoding, Listing, Objective, Opened, SideConstraint, Terms, Within
 from milpcb.types import Bools, Floats, Ints, Policy
@@ -75,16 +74,14 @@ class PathTerms(Terms):
         return np.asarray(-self._by_action(rate * self.leaf_totals(totals), [place], soft=True)[0])
 
     def near(self, contexts: Floats, asked: Within) -> Listing:
-        from policies.paths.walks import Walker  # the compiler takes its time: only for those who ask for it
+        from policies.paths.walks import paths_within  # with it numba, which takes a second to import
 
         add_up, terms = self.adder(contexts), self.walked
 
         def lifted(costs: Floats) -> Floats:
             return terms.leaf_totals(add_up(costs)).copy()
 
-        walker = Walker(terms.graph, [row.mapped(lifted) for row in asked.rows])
-        own = marks([lifted(table) for table in key_tables(*asked.costs.shape)])
-        totals, paths, complete = walker.within(lifted(asked.costs), asked.bound, own)
+        totals, paths, complete = paths_within(terms.graph, lifted, asked)
         return Listing(totals, lambda i: terms.listed(paths[i]), complete)
 
     def under(self, rows: Sequence[SideConstraint]) -> Terms:

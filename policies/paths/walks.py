@@ -5,7 +5,7 @@ turns round where no path can follow that is within its bound and keeps the rows
 cheapest by action, or adds up their weights, whole subgraphs at once where all of their paths keep the rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,9 +13,9 @@ import numpy as np
 
 from milpcb.constraints.linear import check_rows
 from milpcb.core.long_search import LongSearch
-from milpcb.core.marks import Marks, first_of_each
+from milpcb.core.marks import Marks, first_of_each, key_tables, marks
 from milpcb.errors import InfeasibleError
-from milpcb.protocols import RestrictedTerms, SideConstraint, Terms
+from milpcb.protocols import RestrictedTerms, SideConstraint, Terms, Within
 from milpcb.types import Bools, Floats, Ints, Policy
 from policies.paths.graph import Array, Graph
 from policies.paths.kernels import (
@@ -104,12 +104,12 @@ class Walker:
                 logs[a] = np.log(found.totals[a]) - lowest[a]
         return logs
 
-    def within(self, totals: Floats, bound: float, marks: Marks) -> tuple[Floats, Ints, bool]:
+    def within(self, totals: Floats, bound: float, keys_of: Marks) -> tuple[Floats, Ints, bool]:
         """Return totals (n,) and terms (n, depth) of the shortest path of each mark within a bound, and if all."""
         cost = self._graph.costs(totals)
         sums = PathSums(path_sums(self._graph, cost).low, np.empty(0))
         keys = np.zeros(len(cost), dtype=np.uint64)
-        keys[: len(marks)] = marks
+        keys[: len(keys_of)] = keys_of
         found, complete = self._list(cost, sums, bound, keys)
         short = np.argsort((found.paths >= 0).sum(axis=1), kind="stable")
         chosen = short[first_of_each(found.marks[short])]
@@ -151,19 +151,25 @@ class Walker:
         trail.total[0], trail.action[0] = begin, 0 if acts is None else -1
         ahead = Ahead(self._graph.nodes, sums.low, self._ends, sums.mass, factor)
         actions = np.zeros(0, dtype=np.int32) if acts is None else acts.actions
-        marks = self._no_keys if keys is None else keys
-        walk(plain.edges, cost, ahead, self._rows, actions, within, mode, marks, trail, found)
+        keys = self._no_keys if keys is None else keys
+        walk(plain.edges, cost, ahead, self._rows, actions, within, mode, keys, trail, found)
         if trail.depth[0] >= 0:
             with LongSearch(WORDS) as watched:
                 while trail.depth[0] >= 0 and turns != 1:
                     watched.look()
                     turns = None if turns is None else turns - 1
-                    walk(plain.edges, cost, ahead, self._rows, actions, within, mode, marks, trail, found)
+                    walk(plain.edges, cost, ahead, self._rows, actions, within, mode, keys, trail, found)
         return bool(trail.depth[0] < 0)
 
     def _room(self, size: int) -> Found:
         paths = np.empty((size, self._depth), dtype=np.int32)
         return Found(np.empty(size), np.empty(size, dtype=np.uint64), paths, np.zeros(1, dtype=np.int64))
+
+
+def paths_within(graph: Graph, lift: Callable[[Floats], Floats], asked: Within) -> tuple[Floats, Ints, bool]:
+    """Return what Walker.within does for the policies asked for; ``lift`` makes totals of terms of costs (g, K)."""
+    walker = Walker(graph, [row.mapped(lift) for row in asked.rows])
+    return walker.within(lift(asked.costs), asked.bound, marks([lift(keys) for keys in key_tables(*asked.costs.shape)]))
 
 
 class KeptPaths(RestrictedTerms):
