@@ -1,11 +1,11 @@
 """Interpretable policy classes, one a folder: rule, geometry, program, search, class."""
 
 from policies.boxes import BoxRules
+from policies.documents import from_json
 from policies.halfspaces import Halfspaces
 from policies.linear import LinearRules
 from policies.listed import FiniteClass, ListedRules
 from policies.monotone import MonotoneRules
-from policies.rule import from_json
 from policies.rule_lists import RuleLists
 from policies.thresholds import ThresholdRules
 from policies.trees import DecisionTrees

@@ -121,14 +121,8 @@ class CuttingClass(NamedClass):
         """Return the terms with these cut points of the features, all of them."""
 
     def patterns(self, contexts: Floats) -> Ints:
-        """Return (n, d): the number of each feature's cuts below the value."""
-        cuts = self.thresholds
-        if not isinstance(cuts, tuple):
-            raise InputError("patterns need explicit cut points, one list per column of the contexts")
-        if len(cuts) != contexts.shape[1]:
-            raise InputError(
-                f"contexts have {contexts.shape[1]} columns, but thresholds list cuts of {len(cuts)} features"
-            )
+        """Return (n, d): the number of each feature's cuts, which must be explicit, below the value."""
+        cuts = every_cut(contexts, self.thresholds)
         below = [np.searchsorted(points, column) for points, column in zip(cuts, contexts.T, strict=True)]
         return np.array(below, dtype=np.int64).T
 

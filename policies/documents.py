@@ -5,6 +5,11 @@ from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from milpcb.core import gate
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.plugins import registry
+
+FORMAT = 4  # of the JSON of policies
 ACTIONS = ("action", "actions", "inside", "outside", "default", "least")  # fields that hold numbers of actions
 INCREASING = ("cuts", "steps")
 
@@ -88,3 +93,30 @@ def _check_binary(part: Any) -> None:
         cuts += [getattr(part, name, None) for name in ("threshold", "lower", "upper")]
         if not all(cut is None or 0.0 <= cut < 1.0 for cut in cuts):
             raise ValueError("a feature that is 0 or 1 is not cut between the two")
+
+
+def from_json(text: str) -> Any:
+    """Return the policy that ``to_json`` wrote, or that of an answer of ``milpcb solve --out``; raises InputError.
+
+    Only classes registered under kind "policy" are ever loaded.
+
+    Parameters
+    ----------
+    text : what ``policy.to_json()`` returned, or the content of such an answer
+
+    """
+    try:
+        document = gate.read_json(text)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"this is no JSON of a policy: {error}") from error
+    if isinstance(document, dict) and isinstance(document.get("policy"), dict):
+        document = document["policy"]
+    if not isinstance(document, dict) or document.get("milpcb_policy") != FORMAT:
+        raise InputError(f"this is no JSON of a policy in format {FORMAT}; give what policy.to_json() wrote")
+    name, known = document.get("class"), registry.names("policy")
+    if name not in known:
+        raise UnknownNameError("policy", str(name), known)
+    try:
+        return registry.load("policy", name).from_document(document)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"the JSON of a {name} is damaged ({type(error).__name__}: {error})") from error

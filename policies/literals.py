@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,12 +83,8 @@ class Literals:
         return outcomes(self.contexts, self.tests)
 
     def _place(self, literal: int) -> tuple[int, int]:
-        i = bisect_right(self._starts, literal) - 1
-        return i, literal - self._starts[i]
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [int(start) for start in self.first]
+        i = int(np.searchsorted(self.first, literal, side="right")) - 1
+        return i, literal - int(self.first[i])
 
 
 def every_test(cuts: Sequence[Sequence[float]]) -> list[Test]:

@@ -1,4 +1,4 @@
-"""The base class of readable policies: they predict, print, are drawn, and go to JSON and back."""
+"""The base classes of readable policies: they predict, print, are drawn, and go to JSON and back."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from html import escape
+from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from milpcb.core import gate
 from milpcb.core.checks import cost_array, several
-from milpcb.core.decimals import in_32_bits, snapped
+from milpcb.core.decimals import in_32_bits, snapped, written
 from milpcb.core.extras import needs
 from milpcb.data.columns import Column, Value
 from milpcb.data.schema import Schema
-from milpcb.errors import InputError, LogWarning, UnknownNameError, clipped, shown
-from milpcb.plugins import registry
+from milpcb.errors import InputError, LogWarning, clipped, shown
 from milpcb.types import Floats, Ints
-from policies.documents import check_sound, plain, read, read_fields
+from policies.documents import FORMAT, check_sound, plain, read, read_fields
 from policies.drawing import LeafSummary, drawn, fan
 from policies.exports.decisions import (
     Condition,
@@ -40,9 +39,6 @@ from policies.names import Names
 
 if TYPE_CHECKING:
     import networkx as nx
-
-
-FORMAT = 4  # of the JSON
 
 
 class Rule(ABC):
@@ -268,6 +264,79 @@ class ChainRule(Rule):
         return "el".join(rules) + f"else:\n    {last}"
 
 
+class ScoreRule(Rule):
+    """Play the action whose number is that of the ``cuts`` (K-1,), increasing, at or below the score.
+
+    Where no feature has a weight the score is 0. Scores are added up in float64. The parts of ``leaves`` are the ranges
+    of the score that are not empty, as printed.
+    """
+
+    weights: tuple[float, ...]
+    cuts: tuple[float, ...]
+    names: Names
+
+    @property
+    def _used(self) -> list[int]:
+        """The features that the score depends on."""
+        return [i for i, weight in enumerate(self.weights) if weight]
+
+    @property
+    def _formula(self) -> list[str]:
+        """Formula of the score, in lines: "score = +2*age -1*smoker"."""
+        terms = ((self.weights[i], self._factor(i)) for i in self._used)
+        parts = (f"{'-' if weight < 0 else '+'}{written(abs(weight))}*{factor}" for weight, factor in terms)
+        return [f"score = {' '.join(parts)}"]
+
+    def _factor(self, i: int) -> str:
+        return self.names.feature(i)
+
+    def decision(self) -> Decision | None:
+        return None if self._used else self.leaf_actions[0]
+
+    def _points(self, contexts: Floats) -> Floats:
+        return contexts[:, : len(self.weights)]
+
+    @property
+    def n_features(self) -> int:
+        return len(self.weights)
+
+    @property
+    def leaf_actions(self) -> tuple[int, ...]:
+        """The action of each range: of two the upper one first, of more from low to high."""
+        cuts = self.cuts
+        if not self._used:
+            return (sum(cut <= 0 for cut in cuts),)
+        if len(cuts) == 1:
+            return (1, 0)
+        return (0, *(a for a, (low, high) in enumerate(pairwise(cuts), 1) if low != high), len(cuts))
+
+    def _leaf(self, contexts: Floats) -> Ints:
+        scores = self._points(contexts) @ np.array(self.weights, dtype=float)
+        actions = self.leaf_actions
+        part = np.zeros(len(self.cuts) + 1, dtype=np.int64)
+        part[list(actions)] = np.arange(len(actions))
+        return np.asarray(part[np.searchsorted(self.cuts, scores, side="right")])
+
+    def _range(self, action: int) -> str:
+        cuts = [written(cut) for cut in self.cuts]
+        if action == 0:
+            return f"score < {cuts[0]}"
+        return f"score >= {cuts[-1]}" if action == len(cuts) else f"{cuts[action - 1]} <= score < {cuts[action]}"
+
+    def __str__(self) -> str:
+        plays = [f"play {self.names.action(action)}" for action in self.leaf_actions]
+        if not self._used:
+            return plays[0]
+        if len(self.cuts) == 1:
+            return "\n".join([*self._formula, f"{plays[0]} if {self._range(1)}, else {plays[1]}"])
+        ranges = map(self._range, self.leaf_actions)
+        return "\n".join([*self._formula, *(f"{play} if {where}" for play, where in zip(plays, ranges, strict=True))])
+
+    @property
+    def _fan(self) -> tuple[str, list[str]] | None:
+        return ("\n".join(self._formula), [self._range(a) for a in self.leaf_actions]) if self._used else None
+
+
 def _often(counts: Any, n_contexts: int) -> Floats:
     often = np.ones(n_contexts) if counts is None else np.asarray(counts, dtype=float)
     if often.shape != (n_contexts,) or not (np.isfinite(often).all() and (often >= 0).all() and often.any()):
@@ -277,30 +346,3 @@ def _often(counts: Any, n_contexts: int) -> Floats:
 
 def _is_written(value: Any) -> bool:
     return isinstance(value, (str, bool, int)) or (isinstance(value, float) and isfinite(value))
-
-
-def from_json(text: str) -> Any:
-    """Return the policy that ``to_json`` wrote, or that of an answer of ``milpcb solve --out``; raises InputError.
-
-    Only classes registered under kind "policy" are ever loaded.
-
-    Parameters
-    ----------
-    text : what ``policy.to_json()`` returned, or the content of such an answer
-
-    """
-    try:
-        document = gate.read_json(text)
-    except (AttributeError, TypeError, ValueError) as error:
-        raise InputError(f"this is no JSON of a policy: {error}") from error
-    if isinstance(document, dict) and isinstance(document.get("policy"), dict):
-        document = document["policy"]
-    if not isinstance(document, dict) or document.get("milpcb_policy") != FORMAT:
-        raise InputError(f"this is no JSON of a policy in format {FORMAT}; give what policy.to_json() wrote")
-    name, known = document.get("class"), registry.names("policy")
-    if name not in known:
-        raise UnknownNameError("policy", str(name), known)
-    try:
-        return registry.load("policy", name).from_document(document)
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise InputError(f"the JSON of a {name} is damaged ({type(error).__name__}: {error})") from error

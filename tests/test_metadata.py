@@ -10,7 +10,7 @@ from milpcb.bandit import saved
 from milpcb.commands.machine import versions
 from milpcb.estimators import base
 from milpcb.experiments.study import cells
-from policies import rule
+from policies import documents
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -26,7 +26,7 @@ def test_the_version_has_one_source() -> None:
 
 def test_the_changes_name_the_formats_of_today() -> None:
     """Of run directories, policies, bandits and estimators, as the code writes them."""
-    kinds = {"Run directories": cells, "policies": rule, "bandits": saved, "estimators": base}
+    kinds = {"Run directories": cells, "policies": documents, "bandits": saved, "estimators": base}
     formats = ", ".join(f"{name} {kind.FORMAT}" for name, kind in kinds.items())
     assert f"**Formats.** {formats}." in (ROOT / "milpcb/CHANGES.md").read_text()
 

@@ -17,7 +17,7 @@ from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Cuts, Separator, Session, Solver
 from milpcb.types import Bools, Floats, Ints
 from policies.names import Names
-from policies.scores import ScoreRule
+from policies.rule import ScoreRule
 
 
 @dataclass(frozen=True, repr=False)

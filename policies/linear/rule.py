@@ -27,7 +27,7 @@ from milpcb.errors import InputError, UnknownNameError
 from milpcb.types import Floats
 from policies.exports.decisions import Decision, Reaches, Term, chain_of
 from policies.names import Names
-from policies.scores import ScoreRule
+from policies.rule import ScoreRule
 
 TITLE, TASK = "Score card", "Write the points of each finding that holds into its box, and add them up."
 STYLE = """
