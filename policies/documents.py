@@ -1,5 +1,6 @@
 """Rules as JSON documents: written as plain data, read back, and checked to be what their class could write."""
 
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from math import isfinite
 from types import NoneType, UnionType
@@ -65,6 +66,9 @@ def check_sound(rule: Any) -> None:
         _check("columns", column, 0, 2)  # what is inside a set of values is 0 or 1
         if column.name not in names.schema.names:
             raise ValueError("a column is not in its schema")
+    for feature, cuts in (rule.cut_points() or {}).items() if names.columns else ():
+        if hasattr(names.columns[feature], "inside"):  # a condition, which is 0 or 1
+            _check_between(cuts or ())
 
 
 def _check(name: str, value: Any, n_features: int, n_actions: int) -> None:
@@ -90,9 +94,12 @@ def _check_binary(part: Any) -> None:
     """Raise ValueError where a feature of 0 and 1, which words compare with these, is cut anywhere but between them."""
     if getattr(part, "binary", False):
         cuts = [cut for name in INCREASING for cut in getattr(part, name, None) or ()]
-        cuts += [getattr(part, name, None) for name in ("threshold", "lower", "upper")]
-        if not all(cut is None or 0.0 <= cut < 1.0 for cut in cuts):
-            raise ValueError("a feature that is 0 or 1 is not cut between the two")
+        _check_between([*cuts, *(getattr(part, name, None) for name in ("threshold", "lower", "upper"))])
+
+
+def _check_between(cuts: Sequence[float | None]) -> None:
+    if not all(cut is None or 0.0 <= cut < 1.0 for cut in cuts):
+        raise ValueError("a feature that is 0 or 1 is not cut between the two")
 
 
 def from_json(text: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -119,18 +119,17 @@ OPPOSITE = {"<=": ">", ">": "<=", ">=": "<"}
 
 @dataclass(frozen=True)
 class Step:
-    """A condition on the way to a part, in words; where it is one of a number without missing values, its ``bound``."""
+    """A condition on the way to a part, in words; (column, sign, cut) of a ``bound`` that no missing value keeps."""
 
     words: str
-    bound: Test | None = None
+    bound: tuple[str, str, float] | None = None
 
     def implies(self, other: Step) -> bool:
-        """Return whether one bound implies another of the same feature: above 7 implies above 6."""
-        if self.bound is None or other.bound is None:
+        """Return whether one bound implies another of the same column: above 7 implies above 6."""
+        if self.bound is None or other.bound is None or self.bound[:2] != other.bound[:2]:
             return False
-        feature, sign, cut = self.bound.feature, self.bound.sign, self.bound.cut
-        tighter = cut <= other.bound.cut if sign == "<=" else cut >= other.bound.cut
-        return tighter and (feature, sign) == (other.bound.feature, other.bound.sign)
+        _, sign, cut = self.bound
+        return cut <= other.bound[2] if sign == "<=" else cut >= other.bound[2]
 
 
 def ways_of(decision: Decision, names: Names, way: tuple[Step, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -152,10 +151,10 @@ def step_of(condition: Condition, names: Names, *, holds: bool) -> Step:
         return Step(words if holds else f"not ({words})")
     column, sign = names.column(condition.feature), condition.sign if holds else OPPOSITE[condition.sign]
     if isinstance(column, Number) and sign in ("<=", ">") and not condition.binary:
-        bound = f"{name_in_words(column.name)} {'up to' if sign == '<=' else 'above'} {written(condition.cut)}"
-        if column.missing is None:
-            return Step(bound, Test(condition.feature, sign, condition.cut))
-        return Step(f"{bound} or missing" if HOLDS[sign](column.missing, condition.cut) else bound)
+        words = f"{name_in_words(column.name)} {'up to' if sign == '<=' else 'above'} {written(condition.cut)}"
+        if column.missing is not None and HOLDS[sign](column.missing, condition.cut):
+            return Step(f"{words} or missing")
+        return Step(words, (column.name, sign, condition.cut))
     name, equals, value = words.rpartition(" = ")
     return Step(words if holds else f"{name} other than {value}" if equals else f"not ({words})")
 
@@ -174,43 +173,48 @@ def parts_of(decision: Decision, names: Names, when: tuple[dict[str, Any], ...] 
     if not isinstance(decision, If):
         yield list(when), decision
         return
-    yield from parts_of(decision.yes, names, (*when, _stated(decision.condition, names, holds=True)))
-    yield from parts_of(decision.no, names, (*when, _stated(decision.condition, names, holds=False)))
+    yield from parts_of(decision.yes, names, (*when, stated(decision.condition, names)))
+    yield from parts_of(decision.no, names, (*when, stated(decision.condition, names, holds=False)))
 
 
-def _stated(condition: Condition, names: Names, *, holds: bool) -> dict[str, Any]:
+def stated(condition: Condition, names: Names, *, holds: bool = True) -> dict[str, Any]:
+    """Return a condition of columns as plain data, see ``parts_of``, or that it does not hold."""
     if isinstance(condition, Test):
         return _tested(names.column(condition.feature), condition, holds=holds)
-    if isinstance(condition, (AllOf, AnyOf)):
-        word = "all" if isinstance(condition, AllOf) else "any"
-        stated: dict[str, Any] = {word: [_stated(part, names, holds=True) for part in condition.parts]}
+    if isinstance(condition, Reaches):
+        terms = [_term(term, names.column(term.feature)) for term in condition.terms]
+        found: dict[str, Any] = {"sum": terms, "at_least": condition.cut}
     else:
-        stated = _reached(condition, names)
-    return stated if holds else {"not": stated}
+        word = "all" if isinstance(condition, AllOf) else "any"
+        found = {word: [stated(part, names) for part in condition.parts]}
+    return found if holds else {"not": found}
 
 
 def _tested(column: Column, test: Test, *, holds: bool) -> dict[str, Any]:
     if isinstance(column, Number):
-        stated = {"column": column.name, "sign": test.sign if holds else OPPOSITE[test.sign], "cut": test.cut}
+        found = {"column": column.name, "sign": test.sign if holds else OPPOSITE[test.sign], "cut": test.cut}
         if column.missing is not None:
-            stated["missing"] = HOLDS[test.sign](column.missing, test.cut) == holds
-        return stated
+            found["missing"] = HOLDS[test.sign](column.missing, test.cut) == holds
+        return found
     inside = HOLDS[test.sign](column.inside, test.cut) == holds
     if isinstance(column, Reached):
         return {"column": column.name, "sign": ">=" if inside else "<", "cut": column.cut, "missing": not inside}
     return {"column": column.name, "in" if inside else "not_in": list(column.values)}
 
 
-def _reached(condition: Reaches, names: Names) -> dict[str, Any]:
-    return {"sum": [_term(term, names.column(term.feature)) for term in condition.terms], "at_least": condition.cut}
-
-
 def _term(term: Term, column: Column) -> dict[str, Any]:
-    stated: dict[str, Any] = {"weight": term.weight, "column": column.name}
+    found: dict[str, Any] = {"weight": term.weight, "column": column.name}
     if isinstance(column, Membership):
-        return stated | {"in" if column.inside else "not_in": list(column.values)}
+        return found | {"in" if column.inside else "not_in": list(column.values)}
     if isinstance(column, Reached):
-        return stated | {"steps": [column.cut]}
+        return found | {"steps": [column.cut]}
     if column.missing is not None:
-        stated["missing"] = column.missing
-    return stated | ({} if term.steps is None else {"steps": list(term.steps)})
+        found["missing"] = column.missing
+    return found | ({} if term.steps is None else {"steps": list(term.steps)})
+
+
+def steps_of(term: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the comparisons that a term with ``steps`` counts."""
+    for step in term["steps"]:
+        missing = {"missing": HOLDS[">="](term["missing"], step)} if "missing" in term else {}
+        yield {"column": term["column"], "sign": ">=", "cut": step, **missing}

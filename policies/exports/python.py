@@ -1,15 +1,16 @@
 """Decisions as the source of a Python function that needs no import."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from keyword import iskeyword
 from math import inf
+from typing import Any
 
 from milpcb.core.checks import LARGEST
 from milpcb.core.text import identifier
-from milpcb.data.columns import HOLDS, Column, Indicator, Number, Reached, Value
+from milpcb.data.columns import Value
 from milpcb.data.fields import NOTHING, NULLS, Field
 from milpcb.errors import InputError
-from policies.exports.decisions import AllOf, Condition, Decision, Reaches, Term, Test, tested
+from policies.exports.decisions import Decision, stated, steps_of, tested
 from policies.names import Names
 
 HEAD = '''\
@@ -52,11 +53,11 @@ def python_source(decision: Decision, names: Names, actions: Sequence[Value], na
     """Return the source of a function, see Rule.to_python; raises InputError where ``name`` cannot be its name."""
     if not (isinstance(name, str) and name.isidentifier()) or iskeyword(name) or identifier(name) in USED:
         raise InputError(f"name must be one that a Python function can have, got {name!r}")
-    fields = dict.fromkeys(names.field(i) for i in sorted(tested(decision)))
-    variables = {field.name: f"x{i}" for i, field in enumerate(fields)}
+    fields = {names.column(i).name: names.field(i) for i in sorted(tested(decision))}
+    variables = {column: f"x{i}" for i, column in enumerate(fields)}
     lines = [HEAD.format(name=name, largest=repr(LARGEST), nothing=NOTHING, nulls=["", *sorted(NULLS)])]
-    lines += [f"    {variables[field.name]} = {_reading(field)}  # {field.words()}\n" for field in fields]
-    lines += _Writer(names, actions, variables).lines(decision, "    ")
+    lines += [f"    {variables[column]} = {_reading(field)}  # {field.words()}\n" for column, field in fields.items()]
+    lines += _Writer(names, fields, actions, variables).lines(decision, "    ")
     return "".join(lines)
 
 
@@ -79,51 +80,43 @@ def _kind(field: Field) -> str:
 
 
 class _Writer:
-    def __init__(self, names: Names, actions: Sequence[Value], variables: dict[str, str]) -> None:
-        self._names, self._actions, self._variables = names, actions, variables
+    def __init__(
+        self, names: Names, fields: Mapping[str, Field], actions: Sequence[Value], variables: Mapping[str, str]
+    ) -> None:
+        self._names, self._fields, self._actions, self._variables = names, fields, actions, variables
 
     def lines(self, decision: Decision, indent: str) -> list[str]:
         """Return the statements of a decision."""
         if isinstance(decision, int):
             return [f"{indent}return {self._actions[decision]!r}\n"]
-        head = f"{indent}if {self._condition(decision.condition)}:\n"
+        head = f"{indent}if {self._condition(stated(decision.condition, self._names))}:\n"
         return [head, *self.lines(decision.yes, indent + "    "), *self.lines(decision.no, indent)]
 
-    def _condition(self, condition: Condition) -> str:
-        if isinstance(condition, Test):
-            return self._test(self._names.column(condition.feature), condition.sign, condition.cut)
-        if isinstance(condition, Reaches):
-            score = " + ".join(self._term(term) for term in condition.terms)
-            return f"{score} >= {condition.cut!r}"
-        word = " and " if isinstance(condition, AllOf) else " or "
-        return f"({word.join(self._condition(part) for part in condition.parts)})"
+    def _condition(self, found: Mapping[str, Any]) -> str:
+        if "sum" in found:
+            score = " + ".join(self._term(term) for term in found["sum"])
+            return f"{score} >= {found['at_least']!r}"
+        if "column" in found:
+            return self._test(found)
+        ((word, parts),) = found.items()
+        return f"({(' and ' if word == 'all' else ' or ').join(self._condition(part) for part in parts)})"
 
-    def _test(self, column: Column, sign: str, cut: float) -> str:
-        x = self._variables[column.name]
-        if not isinstance(column, Number):
-            inside, outside = HOLDS[sign](column.inside, cut), HOLDS[sign](1 - column.inside, cut)
-            return self._holds(column, holds=inside) if inside != outside else str(inside)
-        test = f"{x} {sign} {cut!r}"
-        if column.missing is None:
-            return test
-        return f"({x} is None or {test})" if HOLDS[sign](column.missing, cut) else f"({x} is not None and {test})"
+    def _test(self, found: Mapping[str, Any]) -> str:
+        x = self._variables[found["column"]]
+        if "sign" in found:
+            test = f"{x} {found['sign']} {found['cut']!r}"
+            if found.get("missing"):
+                return f"({x} is None or {test})"
+            return f"({x} is not None and {test})" if self._fields[found["column"]].missing else test
+        word, values = ("", found["in"]) if "in" in found else ("not ", found["not_in"])
+        return f"{x} is {word}None" if values == [None] else f"{x} {word}in {tuple(values)!r}"
 
-    def _holds(self, column: Indicator, *, holds: bool) -> str:
-        x = self._variables[column.name]
-        if isinstance(column, Reached):
-            reached = f"({x} is not None and {x} >= {column.cut!r})"
-            return reached if holds else f"not {reached}"
-        if column.values == (None,):
-            return f"{x} is {'' if holds else 'not '}None"
-        return f"{x} {'in' if holds else 'not in'} {column.values!r}"
-
-    def _term(self, term: Term) -> str:
-        column = self._names.column(term.feature)
-        if not isinstance(column, Number):
-            points = self._holds(column, holds=column.inside == 1)
-        elif term.steps is not None:
-            points = " + ".join(f"({self._test(column, '>=', step)})" for step in term.steps)
+    def _term(self, term: Mapping[str, Any]) -> str:
+        if "in" in term or "not_in" in term:
+            points = self._test(term)
+        elif "steps" in term:
+            points = " + ".join(f"({self._test(step)})" for step in steps_of(term))
         else:
-            x = self._variables[column.name]
-            points = x if column.missing is None else f"({column.missing!r} if {x} is None else {x})"
-        return f"{term.weight!r} * ({points})"
+            x = self._variables[term["column"]]
+            points = f"({term['missing']!r} if {x} is None else {x})" if "missing" in term else x
+        return f"{term['weight']!r} * ({points})"

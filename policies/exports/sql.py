@@ -1,18 +1,17 @@
 """Decisions as an SQL expression, in the subset that all databases know."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 from milpcb.core.checks import LARGEST, MOST
-from milpcb.data.columns import HOLDS, Indicator, Number, Reached, Value
+from milpcb.data.columns import Value
 from milpcb.data.fields import NULLS, Field
 from milpcb.errors import InputError
-from policies.exports.decisions import AllOf, Condition, Decision, If, Reaches, Term, Test, tested
+from policies.exports.decisions import Decision, If, stated, steps_of, tested
 from policies.names import Names
 
-ALWAYS, NEVER = "1 = 1", "1 = 0"
 TRUE, FALSE = ("1", "1.0", "true"), ("0", "0.0", "false")  # as databases write it
 WIDEST = 64  # binary digits of the widest floats of processors
 LARGEST_POWER = 2**62  # of two, among 64-bit integers
@@ -24,11 +23,11 @@ def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -
 
     It is NULL too for a string that differs from a known one in case and outer blanks alone.
     """
-    fields = tuple(dict.fromkeys(names.field(i) for i in sorted(tested(decision))))
-    lines = _Writer(names, actions).decision(decision)
-    if wrong := [test for field in fields for test in _wrong(field)]:
+    fields = {names.column(i).name: names.field(i) for i in sorted(tested(decision))}
+    lines = _Writer(names, fields, actions).decision(decision)
+    if wrong := [test for field in fields.values() for test in _wrong(field)]:
         lines[1:1] = [f"  WHEN {' OR '.join(wrong)} THEN NULL"]
-    return "\n".join([*(f"-- {field.words()}" for field in fields if names.fields), *lines])
+    return "\n".join([*(f"-- {field.words()}" for field in fields.values() if names.fields), *lines])
 
 
 def _wrong(field: Field) -> Iterator[str]:
@@ -69,8 +68,8 @@ def _after(head: str, lines: list[str]) -> list[str]:
 class _Writer:
     """Writes conditions that are true where they hold; elsewhere they are false or NULL, which WHEN takes alike."""
 
-    def __init__(self, names: Names, actions: Sequence[Value]) -> None:
-        self._names, self._actions = names, actions
+    def __init__(self, names: Names, fields: Mapping[str, Field], actions: Sequence[Value]) -> None:
+        self._names, self._fields, self._actions = names, fields, actions
 
     def decision(self, decision: Decision) -> list[str]:
         """Return a literal, or a CASE with a line for each of a chain of conditions.
@@ -81,67 +80,52 @@ class _Writer:
             return [literal(self._actions[decision])]
         lines = ["CASE"]
         while isinstance(decision, If):
-            head = f"  WHEN {self._condition(decision.condition)} THEN"
+            head = f"  WHEN {self._condition(stated(decision.condition, self._names))} THEN"
             lines += _after(head, self.decision(decision.yes))
             decision = decision.no
         return [*lines, *_after("  ELSE", self.decision(decision)), "END"]
 
-    def _condition(self, condition: Condition) -> str:
-        if isinstance(condition, Test):
-            return self._test(condition.feature, condition.sign, condition.cut)
-        if isinstance(condition, Reaches):
-            score = " + ".join(self._term(term) for term in condition.terms)
-            return f"{score} >= {literal(float(condition.cut))}"
-        parts = [self._condition(part) for part in condition.parts]
-        word = " AND " if isinstance(condition, AllOf) else " OR "
-        return parts[0] if len(parts) == 1 else f"({word.join(parts)})"
+    def _condition(self, found: Mapping[str, Any]) -> str:
+        if "sum" in found:
+            score = " + ".join(self._term(term) for term in found["sum"])
+            return f"{score} >= {literal(float(found['at_least']))}"
+        if "sign" in found:
+            known = _known(self._fields[found["column"]])
+            test = _compared(known, found["sign"], found["cut"])
+            return f"({test} OR {known} IS NULL)" if found.get("missing") else test
+        if "column" in found:
+            return self._among(found)
+        ((word, every),) = found.items()
+        parts = [self._condition(part) for part in every]
+        return parts[0] if len(parts) == 1 else f"({(' AND ' if word == 'all' else ' OR ').join(parts)})"
 
-    def _test(self, feature: int, sign: str, cut: float) -> str:
-        column = self._names.column(feature)
-        if not isinstance(column, Number):
-            inside, outside = HOLDS[sign](column.inside, cut), HOLDS[sign](1 - column.inside, cut)
-            return self._holds(feature, column, holds=inside) if inside != outside else ALWAYS if inside else NEVER
-        number = self._known(feature)
-        test = _compared(number, sign, cut)
-        holds = column.missing is not None and HOLDS[sign](column.missing, cut)
-        return f"({test} OR {number} IS NULL)" if holds else test
-
-    def _known(self, feature: int) -> str:
-        return _known(self._names.field(feature))
-
-    def _holds(self, feature: int, column: Indicator, *, holds: bool) -> str:
-        known, word = self._known(feature), "IN" if holds else "NOT IN"
-        if isinstance(column, Reached):
-            return (
-                _compared(known, ">=", column.cut)
-                if holds
-                else f"({_compared(known, '<', column.cut)} OR {known} IS NULL)"
-            )
-        listed = [value for value in column.values if value is not None]
+    def _among(self, found: Mapping[str, Any]) -> str:
+        word, values = ("IN", found["in"]) if "in" in found else ("NOT IN", found["not_in"])
+        known = _known(self._fields[found["column"]])
+        listed = [value for value in values if value is not None]
         if not listed:
-            return f"{known} IS {'' if holds else 'NOT '}NULL"
-        if None not in column.values:  # then a mark is like any other value
-            known = _quoted(column.name, '"')
+            return f"{known} IS {'' if word == 'IN' else 'NOT '}NULL"
+        if None not in values:  # then a mark is like any other value
+            known = _quoted(found["column"], '"')
         among = known
         if all(isinstance(value, bool) for value in listed):
             among, listed = _word(known), [text for value in listed for text in (TRUE if value else FALSE)]
         among = f"{among} {word} ({_listed(listed)})"
-        return f"({among} OR {known} IS NULL)" if (None in column.values) == holds else among
+        return f"({among} OR {known} IS NULL)" if (None in values) == (word == "IN") else among
 
-    def _term(self, term: Term) -> str:
+    def _term(self, term: Mapping[str, Any]) -> str:
         """Return weight * points as floats, so that small types of integers do not overflow."""
-        column = self._names.column(term.feature)
-        if not isinstance(column, Number):
-            points = f"CASE WHEN {self._holds(term.feature, column, holds=column.inside == 1)} THEN 1 ELSE 0 END"
-        elif term.steps is not None:
-            tests = (self._test(term.feature, ">=", step) for step in term.steps)
+        if "in" in term or "not_in" in term:
+            points = f"CASE WHEN {self._among(term)} THEN 1 ELSE 0 END"
+        elif "steps" in term:
+            tests = (self._condition(step) for step in steps_of(term))
             points = " + ".join(f"CASE WHEN {test} THEN 1 ELSE 0 END" for test in tests)
         else:
-            number = self._known(term.feature)
-            if column.missing is not None:
-                number = f"COALESCE({number}, {literal(column.missing)})"
+            number = _known(self._fields[term["column"]])
+            if "missing" in term:
+                number = f"COALESCE({number}, {literal(term['missing'])})"
             points = f"CAST({number} AS DOUBLE PRECISION)"
-        return f"{literal(float(term.weight))} * ({points})"
+        return f"{literal(float(term['weight']))} * ({points})"
 
 
 def _compared(number: str, sign: str, cut: float) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -128,3 +129,5 @@ def test_a_column_that_is_neither_0_nor_1_inside_is_refused(inside):
     document["names"]["columns"][0]["inside"] = inside
     with pytest.raises(MilpcbError, match=f"its inside {inside} is not there"):
         from_json(json.dumps(document))
+    with pytest.raises(MilpcbError, match=BINARY):
+        from_json(replace(rule, root=replace(rule.root, threshold=float(inside))).to_json())
