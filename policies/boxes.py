@@ -86,10 +86,10 @@ class BoxList:
 
     def __init__(self, cuts: list[Floats], binary: list[bool], *, pairs: bool, contexts: Floats | None = None) -> None:
         """List the boxes, with ``pairs`` of two features too, that divide the contexts, or the space, differently."""
-        self.cuts, self.binary, self._pairs = cuts, binary, pairs
+        self.cuts, self.binary, self.pairs = cuts, binary, pairs
         self._bounds = [(0, -inf), (0, inf), *((f, cut) for f, points in enumerate(cuts) for cut in points.tolist())]
         sides = _sides(cuts)
-        below = None if contexts is None else self._below_bounds(contexts)
+        below = None if contexts is None else self.below_bounds(contexts)
         self.corners = np.array(
             _every(sides, pairs=pairs) if below is None else _different(sides, below, pairs=pairs)
         ).T
@@ -99,40 +99,16 @@ class BoxList:
 
     def holding(self, contexts: Floats) -> Bools:
         """Return (n, B + 1): which boxes hold which of the ``contexts`` (n, d)."""
-        lower, upper, lower2, upper2 = np.moveaxis(self._below_bounds(contexts)[:, self.corners], 1, 0)
+        lower, upper, lower2, upper2 = np.moveaxis(self.below_bounds(contexts)[:, self.corners], 1, 0)
         return np.asarray(upper & ~lower & upper2 & ~lower2)
-
-    def totals_of(self, contexts: Floats) -> Callable[[Floats], tuple[Floats, Floats]]:
-        """Return a function of costs (n, K) at ``contexts`` (n, d): the totals (K, B + 1) in and outside of each box.
-
-        With H[s, t] the total below two bounds at once, (l, u] x (l', u'] holds H[u, u'] + H[l, l'] - H[l, u'] -
-        H[u, l']; an interval of one feature holds H[u] - H[l].
-        """
-        below = np.ascontiguousarray(self._below_bounds(contexts).T, dtype=float)
-        lower, upper, lower2, upper2 = self.corners
-        added, taken, n, pairs = [upper], [lower], len(below), self._pairs
-        if pairs:
-            added, taken = [upper * n + upper2, lower * n + lower2], [lower * n + upper2, upper * n + lower2]
-
-        def add_up(costs: Floats) -> tuple[Floats, Floats]:
-            actions = np.ascontiguousarray(costs.T)
-            weighted = (actions[:, None, :] * below).reshape(-1, len(costs)) if pairs else actions
-            totals = (weighted @ below.T).reshape(len(actions), -1)
-            inside = totals.take(added[0], axis=1)
-            for more in added[1:]:
-                inside += totals.take(more, axis=1)
-            for less in taken:
-                inside -= totals.take(less, axis=1)
-            return inside, inside[:, :1] - inside
-
-        return add_up
 
     def intervals(self, b: int) -> tuple[Interval, ...]:
         """Return the intervals whose common part is box ``b``; none for number 0."""
         bounds = self.corners[:, b].tolist()
         return tuple(self._interval(*side) for side in (bounds[:2], bounds[2:]) if side != [0, 1])
 
-    def _below_bounds(self, contexts: Floats) -> Bools:
+    def below_bounds(self, contexts: Floats) -> Bools:
+        """Return (n, bounds): where the feature of each bound is at most the bound."""
         feature, bound = (np.array(part) for part in zip(*self._bounds, strict=True))
         return np.asarray(contexts[:, feature] <= bound)
 
@@ -203,12 +179,28 @@ class BoxTerms(PathTerms):
         return list((sides * self.n_actions)[:, :, None] + np.arange(self.n_actions))
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return a function of costs at these ``contexts``; outside of a box are all, less those inside."""
-        by_box = self._boxes.totals_of(contexts)
+        """Return a function of costs at these ``contexts``; outside of a box are all, less those inside.
+
+        With H[s, t] the total below two bounds at once, (l, u] x (l', u'] holds H[u, u'] + H[l, l'] - H[l, u'] -
+        H[u, l']; an interval of one feature holds H[u] - H[l].
+        """
+        below = np.ascontiguousarray(self._boxes.below_bounds(contexts).T, dtype=float)
+        lower, upper, lower2, upper2 = self._boxes.corners
+        added, taken, n, pairs = [upper], [lower], len(below), self._boxes.pairs
+        if pairs:
+            added, taken = [upper * n + upper2, lower * n + lower2], [lower * n + upper2, upper * n + lower2]
 
         def add_up(costs: Floats) -> Floats:
+            actions = np.ascontiguousarray(costs.T)
+            weighted = (actions[:, None, :] * below).reshape(-1, len(costs)) if pairs else actions
+            under = (weighted @ below.T).reshape(len(actions), -1)
+            inside = under.take(added[0], axis=1)
+            for more in added[1:]:
+                inside += under.take(more, axis=1)
+            for less in taken:
+                inside -= under.take(less, axis=1)
             totals = np.empty((2 * len(self._boxes), self.n_actions))
-            totals[::2], totals[1::2] = (side.T for side in by_box(costs))
+            totals[::2], totals[1::2] = inside.T, (inside[:, :1] - inside).T
             totals[1] = totals[0]  # outside of all contexts is nothing: what is left begins with the constants
             return totals[1:].ravel()
 

@@ -22,7 +22,11 @@ from policies.rule import Rule
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListedPolicy(Rule):
-    """Labeling number ``index``: ``labels`` (m,) of the rows of ``contexts`` (m, d)."""
+    """Labeling number ``index``: ``labels`` (m,) of the rows of ``contexts`` (m, d).
+
+    The table that it was made on is answered row by row; in any other table each row is looked up by its value.
+    InputError is raised on a context that is not listed, or listed with different labels.
+    """
 
     index: int
     contexts: Floats
@@ -36,14 +40,6 @@ class ListedPolicy(Rule):
     @property
     def n_features(self) -> int:
         return int(self.contexts.shape[1])
-
-    def predict(self, contexts: Any) -> Ints:
-        """Return the action of each context, (n, d) -> (n,).
-
-        The table that the labeling was made on is answered row by row; in any other table each row is looked up by
-        its value. Raises InputError on a context that is not listed, or listed with different labels.
-        """
-        return np.array(self.leaf_actions)[self._leaf(self.names.table(contexts))]
 
     def _leaf(self, contexts: Floats) -> Ints:
         labels = self.labels if np.array_equal(contexts, self.contexts) else self._looked_up(contexts)

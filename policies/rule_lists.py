@@ -83,34 +83,6 @@ class RuleList(ChainRule):
         return first
 
 
-class Cells:
-    """The cells of lists of at most ``max_rules`` rules over p literals, and how one leads to the next.
-
-    A cell of level l = 0..depth has the number ``combination * 2**l + outcomes``: its combination is the rank of its
-    literals among all sets of l literals, its outcomes are the binary digits of the number, first literal first.
-    For l < depth and every way (s, cell, i) to go on, ``on[l]`` (S, n_l, p - l) is the cell that goes on, ``fired[l]``
-    the one that ends; S = 2, at the last level 1. ``literal[l]`` (n_l, p - l) is the literal tested.
-    """
-
-    def __init__(self, p: int, max_rules: int) -> None:
-        self.depth = min(max_rules, p)
-        self.chosen = [np.array(list(combinations(range(p), k)), dtype=np.int64) for k in range(self.depth + 1)]
-        self.sizes = [len(chosen) << level for level, chosen in enumerate(self.chosen)]
-        steps = [_steps(p, chosen) for chosen in self.chosen[:-1]]
-        self.literal = [literal for literal, _ in steps]
-        self.on = [into for _, into in steps]
-        self.fired = [into[::-1] for _, into in steps]
-        if self.depth:
-            self.on[-1], self.fired[-1] = self.on[-1][:1], self.fired[-1][:1]
-
-    def own(self, outcomes: Bools) -> list[Ints]:
-        """Return the cells (..., combinations) of each level that contexts with ``outcomes`` (..., p) are in."""
-        return [
-            (np.arange(len(chosen)) << level) + outcomes[..., chosen] @ (1 << np.arange(level)[::-1])
-            for level, chosen in enumerate(self.chosen)
-        ]
-
-
 def _parts(chosen: list[Ints]) -> list[Ints]:
     """Return, for each level, the number (combinations, 2**l), through all levels, of what outcomes 1 pick."""
     number = {tuple(c): i for i, c in enumerate(c for level in chosen for c in level.tolist())}
@@ -153,35 +125,51 @@ class RuleListTerms(PathTerms):
 
     Leaves are the cells of levels 1 to D, or of level 0 where there are no literals. ``turned`` (p,) marks literals of
     which outcome 1 means that they do not hold. On known ``contexts`` lists lose the rules that divide none of them.
+
+    A cell of level l has the number ``combination * 2**l + outcomes``: its combination is the rank of its literals
+    among all sets of l literals, ``_chosen[l]``, its outcomes are the binary digits of the number, first literal first.
+    For l < D and every way (s, cell, i) to go on, ``_on[l]`` (S, n_l, p - l) is the cell that goes on, ``_fired[l]``
+    the one that ends; S = 2, at the last level 1. ``_literal[l]`` (n_l, p - l) is the literal tested.
     """
 
     def __init__(
         self,
-        cells: Cells,
         tests: Sequence[Test],
         turned: Bools,
+        max_rules: int,
         n_actions: int,
         names: Names,
         contexts: Floats | None = None,
     ) -> None:
         self.n_actions, self._contexts = n_actions, contexts
-        self._cells, self._tests, self._turned, self._names = cells, list(tests), turned, names
-        self._skipped = min(1, cells.depth)  # the empty cell ends no list that has a test
-        self._first = np.cumsum([0, *cells.sizes]) - sum(cells.sizes[: self._skipped])  # leaf of a level's first cell
+        self._tests, self._turned, self._names = list(tests), turned, names
+        p, self._depth = len(tests), min(max_rules, len(tests))
+        self._chosen = [np.array(list(combinations(range(p), k)), dtype=np.int64) for k in range(self._depth + 1)]
+        self._sizes = [len(chosen) << level for level, chosen in enumerate(self._chosen)]
+        steps = [_steps(p, chosen) for chosen in self._chosen[:-1]]
+        self._literal, self._on = [literal for literal, _ in steps], [into for _, into in steps]
+        self._fired = [into[::-1] for _, into in steps]
+        if self._depth:
+            self._on[-1], self._fired[-1] = self._on[-1][:1], self._fired[-1][:1]
+        self._skipped = min(1, self._depth)  # the empty cell ends no list that has a test
+        self._first = np.cumsum([0, *self._sizes]) - sum(self._sizes[: self._skipped])  # leaf of a level's first cell
         self.n_features = 1 + max((feature for feature, *_ in self._tests), default=0)
-        self.n_touched = sum(len(chosen) for chosen in cells.chosen[self._skipped :])
+        self.n_touched = sum(len(chosen) for chosen in self._chosen[self._skipped :])
         self.n_terms = int(self._first[-1]) * n_actions
 
     def places(self, contexts: Floats) -> list[Ints]:
-        own = self._cells.own(outcomes(contexts, self._tests) ^ self._turned)
-        levels = [first + level for first, level in zip(self._first, own, strict=False)][self._skipped :]
-        return list((np.concatenate(levels, axis=1) * self.n_actions)[:, :, None] + np.arange(self.n_actions))
+        truth, levels = outcomes(contexts, self._tests) ^ self._turned, []
+        for level, (first, chosen) in enumerate(zip(self._first, self._chosen, strict=False)):
+            digits = truth[:, chosen] @ (1 << np.arange(level)[::-1])
+            levels.append(first + (np.arange(len(chosen)) << level) + digits)
+        leaves = np.concatenate(levels[self._skipped :], axis=1)
+        return list((leaves * self.n_actions)[:, :, None] + np.arange(self.n_actions))
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
         """Return a function of costs at these ``contexts``: by what holds there, then less that, what does not."""
         import scipy.sparse as sp  # only where there are rule lists, as it takes a tenth of a second to import
 
-        truth, chosen = outcomes(contexts, self._tests) ^ self._turned, self._cells.chosen
+        truth, chosen = outcomes(contexts, self._tests) ^ self._turned, self._chosen
         member = sp.vstack([sp.csr_array(truth[:, c].all(axis=2).T.astype(float)) for c in chosen], format="csr")
         parts = _parts(chosen)
 
@@ -199,14 +187,14 @@ class RuleListTerms(PathTerms):
 
     @cached_property
     def graph(self) -> Graph:
-        cells, node = self._cells, np.cumsum([0, *self._cells.sizes])
+        node = np.cumsum([0, *self._sizes])
         source, to, leaf = [], [], []
-        for level, (on, fired) in enumerate(zip(cells.on, cells.fired, strict=True)):
-            cell = np.broadcast_to(np.arange(cells.sizes[level])[None, :, None], on.shape)
+        for level, (on, fired) in enumerate(zip(self._on, self._fired, strict=True)):
+            cell = np.broadcast_to(np.arange(self._sizes[level])[None, :, None], on.shape)
             source.append(node[level] + cell.ravel())
             to.append(node[level + 1] + on.ravel())
             leaf.append(self._first[level + 1] + fired.ravel())
-        last = np.unique(cells.on[-1]) if cells.depth else np.zeros(1, dtype=np.int64)
+        last = np.unique(self._on[-1]) if self._depth else np.zeros(1, dtype=np.int64)
         source.append(node[-2] + last)
         to.append(np.full(len(last), node[-1]))
         leaf.append(self._first[-2] + last)
@@ -215,13 +203,13 @@ class RuleListTerms(PathTerms):
         return Graph(numbered, into, term, self.n_terms // self.n_actions, self.n_actions)
 
     def policy(self, terms: list[int]) -> RuleList:
-        cells, cell, rules = self._cells, 0, []
+        cell, rules = 0, []
         for level, term in enumerate(terms[:-1]):
             ended = term // self.n_actions - int(self._first[level + 1])
-            s, i = np.argwhere(cells.fired[level][:, cell] == ended)[0].tolist()
-            f = int(cells.literal[level][cell, i])
+            s, i = np.argwhere(self._fired[level][:, cell] == ended)[0].tolist()
+            f = int(self._literal[level][cell, i])
             rules.append(Clause.of(self._tests[f], bool((s == 0) != self._turned[f]), term % self.n_actions))
-            cell = int(cells.on[level][s, cell, i])
+            cell = int(self._on[level][s, cell, i])
         found = RuleList(tuple(rules), terms[-1] % self.n_actions, self._names)
         return found if self._contexts is None else shortest(found, self._contexts)
 
@@ -276,7 +264,7 @@ class RuleLists(CuttingClass):
         if reason := self.too_large(len(tests), 1):
             raise InputError(reason)
         as_they_are = np.zeros(len(tests), dtype=bool)
-        return RuleListTerms(Cells(len(tests), self.max_rules), tests, as_they_are, self.n_actions, names)
+        return RuleListTerms(tests, as_they_are, self.max_rules, self.n_actions, names)
 
     def too_large(self, p: int, g: int) -> str:
         """Return why lists over p literals on g contexts are too many, or nothing."""
@@ -304,9 +292,8 @@ class OpenedRuleLists(OpenedPaths):
     @cached_property
     def own_terms(self) -> RuleListTerms:
         """The cells over the literals that divide these contexts; the rarer outcome of a literal is 1."""
-        turned = self._literals.truth.mean(axis=0) > 0.5
-        cells = Cells(len(self._literals), self._max_rules)
-        return RuleListTerms(cells, self._literals.tests, turned, self.n_actions, self._names, self.contexts)
+        tests, turned = self._literals.tests, self._literals.truth.mean(axis=0) > 0.5
+        return RuleListTerms(tests, turned, self._max_rules, self.n_actions, self._names, self.contexts)
 
     def describe_search(self) -> str:
         return f"shortest paths over the sets of up to {self._most} of {len(self._literals)} tests"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb, log
@@ -181,11 +181,7 @@ class OpenedMonotone(Opened):
 
 
 def _check_directions(directions: Any) -> tuple[int, ...]:
-    message = f"directions must be None or a list of +1 and -1, one for each feature, got {directions!r}"
-    try:
-        signs = tuple(directions)
-    except TypeError as error:
-        raise InputError(message) from error
-    if not all(sign in (1, -1) for sign in signs):
-        raise InputError(message)
+    signs = tuple(directions) if isinstance(directions, Iterable) else (directions,)
+    if not isinstance(directions, Iterable) or not all(sign in (1, -1) for sign in signs):
+        raise InputError(f"directions must be None or a list of +1 and -1, one for each feature, got {directions!r}")
     return tuple(int(sign) for sign in signs)
