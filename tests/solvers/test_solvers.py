@@ -137,6 +137,21 @@ def test_a_code_that_is_not_listed_is_unknown(solver: str, monkeypatch: pytest.M
     assert (solution.stop, solution.x, solution.objective, solution.bound) == (Stop.UNKNOWN, None, np.inf, -np.inf)
 
 
+@pytest.mark.parametrize(("second", "stop"), [(Stop.OPTIMAL, Stop.UNBOUNDED), (None, Stop.INFEASIBLE)])
+@pytest.mark.parametrize("solver", ["highs", "scipy"])
+def test_an_unclear_end_is_made_clear_without_costs(
+    solver: str, second: Stop | None, stop: Stop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Infeasible or unbounded: what has an optimum without costs was unbounded, and nothing else is unbounded then."""
+    session = load_solver(solver).open(KNAPSACK.program)
+    codes = iter(code for wanted in (None, second) for code, meaning in session.status.items() if meaning is wanted)
+    costs: list[Floats] = []
+    monkeypatch.setattr(session, "_change_costs", costs.append)
+    monkeypatch.setattr(session, "_run", lambda: next(codes))
+    assert session.solve(KNAPSACK.objective).stop is stop
+    assert [each.any() for each in costs] == [True, False]
+
+
 @pytest.mark.parametrize("solver", [name for name in PACKAGES if name != "scip"])
 def test_a_vendor_that_stopped_at_ctrl_c_gives_it_back(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A status "interrupted" is Python's KeyboardInterrupt, and the session can be asked again."""
