@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from milpcb.errors import SolverFailedError
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Cuts
-from milpcb.solvers import load_solver
+from milpcb.solvers import lazy, load_solver
 from milpcb.solvers.highs import Highs
 from milpcb.solvers.lazy import LazySession
 from milpcb.types import Floats, Solution, Stop
@@ -86,6 +86,35 @@ def test_rows_of_the_program_itself_hold(solver: str) -> None:
     program = program.with_rows(np.ones((1, 6)), np.array([2.0]), np.array([np.inf]))
     session = LazySession(load_solver(solver), program, StableSets())
     assert session.solve(objective, gap=0.999).stop is Stop.INFEASIBLE
+
+
+def test_a_point_that_breaks_a_row_of_the_program_is_no_answer() -> None:
+    """The separator's own point, of one node at most, is not taken where the program asks for two."""
+    program = cube().with_rows(np.ones((1, 6)), np.array([2.0]), np.array([np.inf]))
+    costs = np.arange(1.0, 7.0)
+    solution = LazySession(load_solver("highs"), program, StableSets()).solve(costs, gap=0.999)
+    assert solution.objective == (POINTS[POINTS.sum(axis=1) >= 2] @ costs).min()
+
+
+def test_more_rows_than_help_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then both models are opened anew, and answers stay right; until then the rows found serve the next query."""
+    opened: list[bool] = []
+    closed: list[None] = []
+
+    class Counted(Highs):
+        def open(self, program, *, relax=False):
+            opened.append(relax)
+            return super().open(program, relax=relax)
+
+        def close(self):
+            closed.append(super().close())
+
+    session = LazySession(Counted(), cube(), StableSets())
+    for most, models in ((4, 2), (0, 4), (0, 6)):
+        monkeypatch.setattr(lazy, "MOST_ROWS", most)
+        assert session.solve(np.full(6, -1.0), gap=0.999).objective == (POINTS @ -np.ones(6)).min()
+        assert opened == [True, False] * (models // 2)
+        assert len(closed) == models - 2
 
 
 def test_no_time_is_no_proof() -> None:
