@@ -32,24 +32,13 @@ class Context:
 
 
 class ContextReader:
-    """Reads contexts for a policy class.
-
-    Of features that are ``declared``, with their strings or as missing, the class reads tests (region in {north, west};
-    income is missing) beside its numbers, as estimators make them (see milpcb.data.made_columns).
-
-    Attributes
-    ----------
-    given, policies : the class as it was given, and as it reads the numbers
-    names, actions : of the features, () where there are none; of the actions, their numbers where they have none
-    schema : of the features, and of what was declared beside them for constraints
-
-    """
+    """Reads contexts for a policy class, which has tests of features that are ``declared`` beside its numbers."""
 
     def __init__(self, policies: PolicyClass, declared: Mapping[str, Sequence[Any]] | None) -> None:
         if not isinstance(declared, Mapping | None):
             raise InputError(f"values must map features to the strings that they may hold, got {shown(declared)}")
         declared = {str(name): values for name, values in (declared or {}).items()}
-        self.given = policies
+        self.given = policies  # ``policies`` is the class that reads the numbers
         called = getattr(policies, "action_names", None)
         self.actions: list[Any] = list(map(str, called)) if called else list(range(policies.n_actions))
         cuts_of_none = isinstance(cuts := getattr(policies, "thresholds", None), (list, tuple)) and not cuts

@@ -30,18 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Override:
-    """A decision in whose place a person played another action: what was drawn, what was done ``instead``, and why.
+    """A decision in whose place a person played another action: what was drawn, what was done ``instead``, and why."""
 
-    ``decision`` is its id, ``made`` when it was overridden (Unix time), ``cost`` in [0, 1], None while it is not known.
-    """
-
-    decision: str
+    decision: str  # its id
     action: str | int
     instead: str | int
     by: str
     reason: str
-    made: float = field(default_factory=time)
-    cost: float | None = None
+    made: float = field(default_factory=time)  # when it was overridden (Unix time)
+    cost: float | None = None  # in [0, 1], None while it is not known
 
     def __post_init__(self) -> None:
         if str(self.instead) == str(self.action):
@@ -109,16 +106,13 @@ class Decision:
 
 @dataclass
 class Open:
-    """A decision whose cost is not known yet, in some of the bandit's ``groups``, ``made`` at a Unix time.
-
-    ``action`` is the number of what the learner drew in the round ``aside``, a replacement of which may be played.
-    """
+    """A decision whose cost is not known yet."""
 
     decision: Decision
-    action: int
-    aside: Aside
-    groups: list[int]
-    made: float
+    action: int  # the number of the action drawn, a replacement of which may be played
+    aside: Aside  # the round of the learner
+    groups: list[int]  # of the bandit's, by number
+    made: float  # Unix time
 
 
 class Book:

@@ -22,15 +22,12 @@ from milpcb.types import Floats, FoundPolicy
 
 @dataclass(frozen=True)
 class RuleInForce:
-    """A rule that decisions follow; each action that it does not play has the probability ``exploration``.
-
-    ``number`` counts rules from 1, ``since`` is the number of its first decision, counted from 1, at ``date``.
-    """
+    """A rule that decisions follow, by number counted from 1, like the decision ``since`` which it is in force."""
 
     number: int
     since: int
-    date: datetime
-    exploration: float
+    date: datetime  # of that decision
+    exploration: float  # probability of each action that the rule does not play
     policy: FoundPolicy
     actions: tuple[Any, ...]
 
@@ -143,31 +140,17 @@ class FeatureChange(NamedTuple):
 
 @dataclass(frozen=True)
 class Why:
-    """The reasons of one decision, by the rule in force, or by the best policy as it is known when one asks.
-
-    Attributes
-    ----------
-    action, probability : of the decision
-    by : "rule"; "majority" or "exploration", where another action had more, or less, than half of the chance;
-        "baseline", which decided alone; "no choice", where nothing else was there
-    rule : the action of the rule
-    path : the tests on the way to the part of the rule that holds here, in words; () for a policy of another kind
-    nearest : the least change of one feature that would alter the rule's action, None where none would
-    rivals : by other action, how much more the best policy that plays it here has cost in all, by estimates
-    chance : how much of that is within chance: the standard error of the best policy's total, as all rounds show it
-    policy : the rule
-
-    """
+    """The reasons of one decision, by the rule in force, or by the best policy as it is known when one asks."""
 
     action: Any
     probability: float
-    by: str
-    rule: Any
-    path: tuple[str, ...]
-    nearest: FeatureChange | None
-    rivals: Mapping[Any, float]
-    chance: float
-    policy: Any
+    by: str  # "rule"; "majority" or "exploration" against it; "baseline", which decided alone; or "no choice"
+    rule: Any  # the action of the rule
+    path: tuple[str, ...]  # tests on the way to the part of the rule that holds here; () for a policy of another kind
+    nearest: FeatureChange | None  # the least change of one feature that would alter the rule's action
+    rivals: Mapping[Any, float]  # by action, how much more the best policy that plays it here has cost, by estimates
+    chance: float  # how much of that is within chance: the standard error of the best policy's total
+    policy: Any  # the rule
 
     @property
     def disputed(self) -> tuple[Any, ...]:

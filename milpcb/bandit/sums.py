@@ -212,19 +212,14 @@ class MeanWithin(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupSummary:
-    """Costs, rates and certificate of one group of decisions, with a confidence that is for all groups together.
+    """Costs, rates and certificate of one group of decisions, with a confidence that is for all groups together."""
 
-    ``group`` is its condition, ``paid`` the total cost, each from 0 to 1, of the ``decisions`` whose cost is known,
-    ``outcome`` their mean cost or reward, ``rates`` how often each action was played, by whomever, and ``certificate``
-    a bound on their regret to the best policy for this group alone.
-    """
-
-    group: str
-    decisions: int
-    paid: float
-    outcome: MeanWithin
-    rates: Mapping[Any, MeanWithin]
-    certificate: float
+    group: str  # its condition
+    decisions: int  # whose cost is known
+    paid: float  # their total cost, each from 0 to 1
+    outcome: MeanWithin  # their mean cost or reward
+    rates: Mapping[Any, MeanWithin]  # how often each action was played, by whomever
+    certificate: float  # a bound on their regret to the best policy for this group alone
 
     def __str__(self) -> str:
         played = ", ".join(f"{action} {_within(rate, 100, ' %')}" for action, rate in self.rates.items())

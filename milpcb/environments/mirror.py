@@ -58,10 +58,7 @@ class Mirror:
             raise InputError(f"options must be a table of options by name, got {shown(self.options)}")
         cls = registry.load("learner", self.learner)
         if cls.full_information or injection.asks(cls, "best"):
-            raise InputError(
-                "a mirror needs a learner that learns from the costs it paid; "
-                f"'{self.learner}' is shown more: take another"
-            )
+            raise InputError(f"learner '{self.learner}' is shown more than the cost it paid, so it has no mirror")
 
     def open(self, policies: PolicyClass, horizon: int, seed: int, cache: Cache | None = None) -> TableStream:
         """Return the stream of one seed; costs that ``cache`` holds are not computed again. Raises InputError."""

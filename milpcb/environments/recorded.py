@@ -70,9 +70,8 @@ class Replay(_Recorded):
         check_opening(self.n_actions, policies, horizon)
         data = self._load()
         if horizon > len(data.rows):
-            raise InputError(
-                f"the horizon is {horizon}, but {self.contexts} has {len(data.rows)} rounds; lower the horizon"
-            )
+            there = f"{self.contexts} has {len(data.rows)} rounds"
+            raise InputError(f"the horizon is {horizon}, but {there}; lower the horizon")
         check_seed(seed)
         return TableStream(data.contexts, data.rows[:horizon], lambda: data.costs[:horizon], known=True)
 
@@ -126,9 +125,8 @@ def _read(contexts: Path, costs: Path, *_written: int) -> _Data:
         _log.warning(line)
     whole(f"the number of columns of {costs}", prices.shape[1], 2)
     if len(table) != len(prices):
-        raise InputError(
-            f"{contexts} has {len(table)} rounds, {costs} has {len(prices)}; give one line a round in both"
-        )
+        both = f"{contexts} has {len(table)} rounds, {costs} has {len(prices)}"
+        raise InputError(f"{both}; give one line a round in both")
     cost_array(prices, *prices.shape)
     outside = np.argwhere((prices < 0) | (prices > 1))
     if len(outside):

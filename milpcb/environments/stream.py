@@ -18,11 +18,7 @@ BLOCK = 4096
 
 @dataclass(frozen=True)
 class Steps:
-    """Tables of chances in turn: ``tables`` (S, m, K), one from each round of ``starts`` (P,) on.
-
-    ``starts`` is non-decreasing and begins with 0; of tables that start together the last one counts. The tables begin
-    anew where they are fewer than the starts.
-    """
+    """Tables (S, m, K) of chances in turn, again and again: each from its round of ``starts`` (P,), the first 0."""
 
     starts: Ints
     tables: Floats
