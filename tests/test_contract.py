@@ -78,10 +78,11 @@ def test_a_bandit(tmp_path: Path) -> None:
     first, *others = bandit.act_all(pd.DataFrame({"age": [30, 50, 60]}), available=[["call"], ["write"], ["call"]])
     assert [first.action, *(each.action for each in others)] == ["call", "write", "call"]
     assert first.probability == 1.0
+    assert len(bandit.act_all(iter([[30], [50]]))) == 2
     for wrong in ([[1], ["x"]], 5, "age", {"age": [1]}):
         with pytest.raises(InputError):
             bandit.act_all(wrong)
-    assert repr(bandit).endswith("3 open>")
+    assert repr(bandit).endswith("5 open>")
     bandit.learn(first, cost=0.3)
     bandit.save(tmp_path / "bandit.json")
     bandit = milpcb.Bandit.load(tmp_path / "bandit.json")

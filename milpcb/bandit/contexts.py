@@ -1,6 +1,6 @@
 """Contexts of a service, one at a time: by name or by position, with strings and missing values where declared."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from math import isfinite, isnan
 from typing import Any, cast
@@ -68,6 +68,7 @@ class ContextReader:
 
     def read_all(self, table: Any) -> list[Context]:
         """Return the context of each row of a data frame, of an array (n, d), or of a list of contexts."""
+        table = list(table) if isinstance(table, Iterator) else table  # it can be gone through once
         if getattr(table, "ndim", 1) == 0:
             raise InputError(f"a table is a data frame, an array (n, d) or a list of rows; got {shown(table)}")
         return list(map(self.read, records(table) if is_frame(table) else named_rows(table) or table))
