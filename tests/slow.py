@@ -92,7 +92,6 @@ SLOW = {
     "tests/learners/test_policy_elimination.py::test_survivors_and_constraint_follow_the_definition": "many plays",
     "tests/learners/test_ftpl.py::test_redraws_have_the_capped_geometric_law": "many draws",
     "tests/learners/test_one_draw.py::test_costs_that_react_break_the_guarantee_of_one_draw": "many plays",
-    "tests/learners/test_greedy.py::test_regret_is_within_the_guarantee_on_iid_games": "many plays",
     "tests/learners/test_bistro_plus.py::test_every_exact_route_leads_to_the_same_play": "every kind of every class",
     "tests/learners/test_saved_states.py::test_a_state_that_does_not_fit_changes_nothing": "a hundred states of each",
     "tests/experiments/test_confidence.py::test_tables_and_pages_have_the_columns": "a study and its page",

@@ -71,10 +71,14 @@ class GreedyLearner(Learner):
         self._log_size = max(oracle.log_size, float(np.log(2)))
         self._log = LoggedCosts(oracle)
 
-    def _play(self, row: int, epsilon: float) -> Floats:
-        """Return q (K,): uniform with probability ``epsilon``, or before any training, else the policy's action."""
+    def _epsilon(self) -> float:
+        """Return the probability of uniform play in the round to come, once there has been a training."""
+        return 0.0
+
+    def _act(self, row: int) -> Floats:
         if not self._log.trained:
             return np.full(self.n_actions, 1.0 / self.n_actions)
+        epsilon = self._epsilon()
         q = np.full(self.n_actions, epsilon / self.n_actions)
         q[self._log.action(row)] += 1.0 - epsilon
         return q
@@ -131,9 +135,6 @@ class EpsilonGreedy(GreedyLearner):
     def least_chance(self) -> float:
         """e_t / K."""
         return self._epsilon() / self.n_actions
-
-    def _act(self, row: int) -> Floats:
-        return self._play(row, self._epsilon())
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         self._log.add(row, action, cost / probability)
@@ -192,8 +193,8 @@ class EpochGreedy(GreedyLearner):
         self._epoch = 0
         self._greedy_left = 0
 
-    def _act(self, row: int) -> Floats:
-        return self._play(row, 0.0 if self._greedy_left else 1.0)
+    def _epsilon(self) -> float:
+        return 0.0 if self._greedy_left else 1.0
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         if self._greedy_left:
@@ -243,9 +244,6 @@ class ExploreThenCommit(GreedyLearner):
         self.rounds = whole("rounds", rounds, 1)
         if self.rounds > T:
             raise InputError(f"rounds (n) must be at most the horizon of {T}, got {rounds!r}")
-
-    def _act(self, row: int) -> Floats:
-        return self._play(row, 0.0)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         t = self.played + 1
