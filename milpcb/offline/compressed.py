@@ -26,7 +26,7 @@ from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.evaluate import Evaluation, LeafValue, over_best
 from milpcb.offline.intervals import UNKNOWN, at_level
-from milpcb.offline.overlap import NAME, sentence
+from milpcb.offline.overlap import rules_on, sentences
 from milpcb.offline.reference import Lotteries, Reference
 from milpcb.offline.sufficient_statistics import Grid, Statistics
 from milpcb.types import Bools, Floats, Ints
@@ -123,7 +123,7 @@ class CompressedLog:
     @property
     def support(self) -> list[LabelConstraint]:
         """The side constraint that actions are played only where the log has rows of them; [] for none."""
-        return [] if self.known.all() else [LabelConstraint(self.barred, 0.0, NAME)]
+        return rules_on(self.barred)
 
     @property
     def best_action(self) -> int:
@@ -270,10 +270,8 @@ def _trust(
     actions: tuple[str, ...],
     least: float,
 ) -> Diagnostics:
-    n, unseen = len(stats), list[str]()
-    for k, name in enumerate(actions):
-        own = [words for action, words in parts if action == k]
-        unseen += sentence(name, own, 0 if own else int(barred[k]), ignored=False)
+    n, named = len(stats), [action for action, _ in parts]
+    other = np.where(np.isin(np.arange(len(actions)), named), 0, barred)
     there, inverse, squares = np.maximum(n - barred, 1.0), total[:, 1], total[:, 3]
     calibration = inverse / there
     spread = np.maximum(0.0, squares - there * calibration**2) / np.maximum(1, there - 1)
@@ -287,7 +285,7 @@ def _trust(
         calibration_error=np.sqrt(spread / there),
         rows=n,
         given=True,
-        unseen=tuple(unseen),
+        unseen=tuple(sentences(actions, parts, other, ignored=False)),
     )
 
 

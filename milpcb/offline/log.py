@@ -81,7 +81,7 @@ class Log:
         """Return the log of ``rows`` (numbers); the names of the actions stay, so one may be missing."""
         return replace(
             self,
-            features=take_rows(self.features, rows),
+            features=self.features.iloc[rows] if hasattr(self.features, "iloc") else self.features[rows],
             action=self.action[rows],
             outcome=self.outcome[rows],
             propensity=None if self.propensity is None else self.propensity[rows],
@@ -119,7 +119,7 @@ def read_log(
     maximise = reward is not None
     outcome = _outcome("reward" if maximise else "cost", reward if maximise else cost)
     numbers, names = _actions(action, actions)
-    table = as_table(features)
+    table = features if hasattr(features, "shape") else as_array(features)
     rows = int(table.shape[0]) if len(table.shape) else 0
     for what, length in (("action", len(numbers)), ("features", rows)):
         if length != len(outcome):
@@ -147,16 +147,6 @@ def _groups(values: Any, n: int) -> Ints | None:
 def check_log(log: Any) -> None:
     """Raise InputError on anything but a log."""
     instance("log", log, Log, "a log, as milpcb.offline.read_log makes it")
-
-
-def as_table(data: Any) -> Any:
-    """Return arrays and data frames as they are, lists as an array, of records where their rows carry names."""
-    return data if hasattr(data, "shape") else as_array(data)
-
-
-def take_rows(table: Any, rows: Ints) -> Any:
-    """Return some rows of an array, a data frame or a list of rows, in the order of ``rows``."""
-    return table.iloc[rows] if hasattr(table, "iloc") else as_table(table)[rows]
 
 
 def _outcome(name: str, values: Any) -> Floats:

@@ -63,8 +63,9 @@ class UnseenPart:
 
     @property
     def words(self) -> str:
-        """Who is in it."""
-        return " and ".join(test.words for test in self.tests) or "everywhere"
+        """Who is in it, and how many of them have the action."""
+        who = " and ".join(test.words for test in self.tests) or "everywhere"
+        return f"{who} ({self.seen or 'none'} of {fixed(int(self.within.sum()), 0)} rows)"
 
 
 def _is_missing(seen: Floats, rows: Floats, expected: Floats, tested: float, least: float = 0.0) -> Bools:
@@ -216,14 +217,18 @@ def _widened(test: ColumnTest, others: Bools, done: Bools) -> ColumnTest:
     return compared(test.name, test.numbers, float(stop.max(initial=least)), up=False)
 
 
+def impossible(log: Any) -> Bools:
+    """Return the cells (n, K) of a log with propensities of 0."""
+    none = np.zeros((len(log), len(log.actions)), dtype=bool)
+    return none if log.propensity is None else np.asarray(completed(log.propensity) == 0)
+
+
 def cells_without(log: Any, parts: Sequence[UnseenPart]) -> Bools:
     """Return the cells (n, K) of a log in parts without rows, or with propensities of 0.
 
     An action is left in each row: where all were missing, the one that was done.
     """
-    cells = np.zeros((len(log), len(log.actions)), dtype=bool)
-    if log.propensity is not None:
-        cells |= completed(log.propensity) == 0
+    cells = impossible(log)
     for part in parts:
         cells[part.within, part.action] = True
     nothing = np.flatnonzero(cells.all(axis=1))
@@ -231,33 +236,26 @@ def cells_without(log: Any, parts: Sequence[UnseenPart]) -> Bools:
     return cells
 
 
-def sentences(log: Any, parts: Sequence[UnseenPart], *, ignored: bool) -> list[str]:
-    """Return a sentence for each action that has no rows somewhere."""
-    found: list[str] = []
-    zero = np.zeros(len(log.actions)) if log.propensity is None else (completed(log.propensity) == 0).sum(axis=0)
-    for k, name in enumerate(log.actions):
-        own = [part for part in parts if part.action == k]
-        sizes = [f"{part.seen or 'none'} of {fixed(int(part.within.sum()), 0)} rows" for part in own]
-        where = [f"{part.words} ({size})" for part, size in zip(own, sizes, strict=True)]
-        found += sentence(name, where, int(zero[k]), ignored=ignored)
-    return found
-
-
-def sentence(name: str, parts: Sequence[str], zero: int, *, ignored: bool) -> list[str]:
-    """Return that an action was not done in some ``parts``, and in ``zero`` rows by their propensities; [] for none."""
-    where = [f"where {part}" for part in parts[:LISTED]]
-    if len(parts) > LISTED:
-        where.append(f"in {len(parts) - LISTED} more parts")
-    if zero:
-        where.append(f"in {fixed(zero, 0)} rows by its propensity of 0")
-    return [f"'{name}' was not done {listed(where)}: {ASSUMED if ignored else LEFT_OUT}"] if where else []
+def sentences(
+    actions: Sequence[str], parts: Sequence[tuple[int, str]], zero: Floats | Ints, *, ignored: bool
+) -> Iterator[str]:
+    """Yield which action was not done in which ``parts``, in words, and in ``zero`` (K,) rows by their propensities."""
+    for k, name in enumerate(actions):
+        own = [words for action, words in parts if action == k]
+        where = [f"where {words}" for words in own[:LISTED]]
+        if len(own) > LISTED:
+            where.append(f"in {len(own) - LISTED} more parts")
+        if zero[k]:
+            where.append(f"in {fixed(int(zero[k]), 0)} rows by its propensity of 0")
+        if where:
+            yield f"'{name}' was not done {listed(where)}: {ASSUMED if ignored else LEFT_OUT}"
 
 
 LEFT_OUT = "its value there is not known, so no rule may play it there; --overlap ignore (overlap='ignore') allows it."
 ASSUMED = "its value there is not known, and was assumed all the same, as asked for (overlap 'ignore')."
 
 
-def rules_on(cells: Bools) -> list[LabelConstraint]:
+def rules_on(cells: Bools | Floats) -> list[LabelConstraint]:
     """Return the constraint that no ``cells`` (m, K) are played; [] for none."""
     return [] if not cells.any() else [LabelConstraint(cells.astype(float), 0.0, NAME)]
 

@@ -180,14 +180,15 @@ def scores(
     counts, expected = overlaps.rows_of_actions(log, weight)
     tests = list(overlaps.column_tests(log.columns()))
     parts = overlaps.parts_without(tests, log.action, counts.sum(axis=1), expected, least)
-    cells = overlaps.cells_without(log, parts)
+    cells, zero = overlaps.cells_without(log, parts), overlaps.impossible(log).sum(axis=0)
+    named = [(part.action, part.words) for part in parts]
     table, regression = table + charge, regression + charge
     facts: dict[str, Any] = {
         "clipped": int((logged < clipped).sum()),
         "min_propensity": least,
         "regression_only": method == "dm",
         "given": log.propensity is not None,
-        "unseen": tuple(overlaps.sentences(log, parts, ignored=ignored)),
+        "unseen": tuple(overlaps.sentences(log.actions, named, zero, ignored=ignored)),
     }
     known = propensity if ignored else np.where(cells, np.nan, propensity)
     trust = diagnose(log, weight, known, inverse, table, ~cells, **facts)
