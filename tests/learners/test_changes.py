@@ -11,7 +11,7 @@ import pytest
 from milpcb import Bandit, blocks, ledger
 from milpcb.bandit.sums import as_count
 from milpcb.bets import loss, proved
-from milpcb.blocks import Blocks
+from milpcb.blocks import Blocks, Changes, ProvedChange
 from milpcb.errors import InputError
 from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Learner, Uniform
 from milpcb.ledger import OWN, Ledger
@@ -182,6 +182,18 @@ def test_blocks_are_planned_or_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Exp4(listed(LABELINGS), horizon=3).ledger.blocks.ends == (1, 2, 3)
     assert Exp4(listed(LABELINGS)).ledger.blocks.ends == blocks.GROWING
     assert blocks.GROWING[:12] == (100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1100, 1210)
+
+
+def test_a_table_of_changes_ends_with_what_is_proved() -> None:
+    """A line for each number of changes, and one for the proof, if there is one."""
+    proof = ProvedChange(2, (1000, 1948), 1060.5, 941.25)
+    found = [Changes((90.0, 1040.5), ((), (1000,)), 0.95, made) for made in (None, proof)]
+    tables = [str(each).replace("\u202f", " ") for each in found]
+    assert tables[0] == "changes   95 %  after\n      0          90.0  \n      1       1 040.5  1 000"
+    assert tables[1].removeprefix(tables[0]) == (
+        "\nproved with the same confidence: 3 policies in turn, changing after 1 000, 1 948, paid at most 941.2; "
+        "every single one more than 1 060.5"
+    )
 
 
 @pytest.mark.parametrize("changes", [0, 1, 2])
