@@ -201,12 +201,16 @@ def own(self: Handed, t: int) -> Floats:
     return self.table.setdefault(t, self.stream.costs(t).copy())
 
 
-class Writable(Handed):
-    """Contexts can be written to."""
+def with_contexts(change: Callable[[Floats], Floats], *, writable: bool = False) -> type[Handed]:
+    """Return the stream with other contexts."""
 
-    def __init__(self, stream: Stream) -> None:
-        super().__init__(stream)
-        self.contexts = self.contexts.copy()
+    class Changed(Handed):
+        def __init__(self, stream: Stream) -> None:
+            super().__init__(stream)
+            self.contexts = change(self.contexts.copy())
+            self.contexts.setflags(write=writable)
+
+    return Changed
 
 
 class Lying(Handed):
@@ -226,22 +230,30 @@ MISTAKES = [
     ("rounds", spoilt(reveal=lambda self, t: np.int64(self.stream.reveal(t)))),
     ("rounds", spoilt(costs=lambda self, t: 2 * self.stream.costs(t))),
     ("rounds", spoilt(costs=lambda self, t: self.stream.costs(t)[:2])),
+    ("rounds", spoilt(costs=lambda self, t: self.stream.costs(t) - 1.0)),
+    ("rounds", spoilt(costs=lambda self, t: self.stream.costs(t).astype(np.float32))),
+    ("rounds", spoilt(reveal=lambda self, t: self.stream.reveal(t) - 5)),
+    ("rounds", spoilt(reveal=lambda self, t: self.stream.reveal(t) + 1)),
     ("same seed", spoilt(costs=lambda self, t: np.roll(self.stream.costs(t), self.opened))),
     ("rereadable", spoilt(costs=counting)),
-    ("contexts", Writable),
+    ("contexts", with_contexts(lambda contexts: contexts, writable=True)),
+    ("contexts", with_contexts(lambda contexts: contexts + np.inf)),
+    ("contexts", with_contexts(lambda contexts: contexts[:, :0])),
+    ("contexts", with_contexts(lambda contexts: contexts.astype(np.float32))),
+    ("contexts", with_contexts(np.ravel)),
     ("contexts", Lying),
     ("rereadable", spoilt(costs=own)),
 ]
 
 
-def checks(stream: type[Handed]) -> list[testing.Check]:
-    """Return the checks of planted streams with a mistake."""
+def checks(stream: type[Handed], **names: Any) -> list[testing.Check]:
+    """Return the checks of planted streams with a mistake, or of an environment with other names."""
 
     class Environment(Planted):
         def open(self, policies: PolicyClass, horizon: int, seed: int) -> Any:
             return stream(super().open(policies, horizon, seed))
 
-    return testing.battery("environment", Environment())
+    return testing.battery("environment", type("Named", (Environment,), names)(n_contexts=5))
 
 
 @pytest.mark.parametrize(("name", "stream"), MISTAKES)
@@ -251,3 +263,19 @@ def test_a_mistaken_stream_is_caught(name: str, stream: type[Handed]) -> None:
         (check,) = (each for each in checks(made) if each.id == name)
         with pytest.raises(AssertionError) if fails else nullcontext():
             check.run()
+
+
+@pytest.mark.parametrize(
+    ("fails", "names"),
+    [
+        (False, {"feature_names": tuple("abcdefghijkl"), "action_names": ("none", "half", "all")}),
+        (True, {"feature_names": ("a", "b")}),
+        (True, {"action_names": ("none", "all")}),
+        (True, {"action_names": (0, 1, 2)}),
+    ],
+)
+def test_names_of_a_stream_are_strings_for_all_or_none(fails: bool, names: dict[str, tuple[Any, ...]]) -> None:
+    """One for each column, and one for each action."""
+    (check,) = (each for each in checks(Handed, **names) if each.id == "settings")
+    with pytest.raises(AssertionError) if fails else nullcontext():
+        check.run()
