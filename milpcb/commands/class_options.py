@@ -36,17 +36,18 @@ def class_of(name: str, given: dict[str, Any], arguments: list[str], command: cl
     """Make a policy class, perhaps of the current folder, from --key value pairs and the arguments ``given``."""
     local_classes.look_in(Path.cwd())
     cls = registry.load("policies", name)
-    table = options_of(name, injection.options(cls, given), arguments, own_options(command))
+    table = options_of(name, injection.options(cls, given), arguments, command)
     options = check_options(cls, table, name, tuple(given))
     return injection.make(cls, given, options)
 
 
-def options_of(name: str, known: Iterable[str], arguments: list[str], own: list[str]) -> dict[str, Any]:
+def options_of(name: str, known: Iterable[str], arguments: list[str], command: click.Command) -> dict[str, Any]:
     """Return --key value pairs as a table, values as TOML or else strings; InputError on unknown and double keys."""
     keys = {f"--{key.replace('_', '-')}": key for key in known}
     table: dict[str, Any] = {}
     for option, text in _pairs(arguments):
         if option not in keys:
+            own = [each for parameter in command.params for each in parameter.opts if each.startswith("--")]
             raise InputError(f"unknown option '{option}' of {name}{did_you_mean(option, [*keys, *own])}")
         if keys[option] in table:
             raise InputError(f"option {option} is given twice, and takes one value: give it once")
@@ -73,11 +74,6 @@ def named_options(arguments: list[str]) -> set[str]:
     return {option.removeprefix("--").replace("-", "_") for option, _ in _pairs(arguments)}
 
 
-def own_options(command: click.Command) -> list[str]:
-    """Return the options of a command, for the nearest name of a mistyped one."""
-    return [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
-
-
 def estimator_of(source: Source, given: dict[str, Any], arguments: list[str], command: click.Command) -> Any:
     """Return the estimator that the options of ``milpcb learn`` describe: those ``given``, and ``arguments``."""
     from milpcb import estimators
@@ -86,7 +82,7 @@ def estimator_of(source: Source, given: dict[str, Any], arguments: list[str], co
         raise UnknownNameError("policy class of milpcb learn", given["name"], ESTIMATORS)
     cls = getattr(estimators, ESTIMATORS[given["name"]])
     known = [name for name in cls().get_params(deep=False) if name not in HERE]
-    options = options_of(given["name"], known, arguments, own_options(command))
+    options = options_of(given["name"], known, arguments, command)
     if given["depth"] is not None:
         if "max_depth" in options or "max_depth" not in known:
             raise InputError("--depth is short for the --max-depth of trees: give one of them, and only for trees")

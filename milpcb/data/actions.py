@@ -98,8 +98,15 @@ def played(policy: Any, contexts: Any, names: Sequence[str]) -> Ints:
     if not hasattr(policy, "predict_names"):
         return places(what, policy.predict(contexts), names)
     labels = np.asarray(policy.predict(contexts), dtype=np.int64)
-    of_label = {label: _of_class(label, policy.names.actions, names) for label in np.unique(labels).tolist()}
-    return np.array([of_label[label] for label in labels.tolist()], dtype=np.int64)
+    own, there = policy.names.actions, np.unique(labels).tolist()
+    numbered = list(names) == [str(k) for k in range(len(names))] and not set(own) & set(names)
+    if own and not numbered:
+        of_label = {label: place(what, own[label], names) for label in there}
+        return np.array([of_label[label] for label in labels.tolist()], dtype=np.int64)
+    if max(there, default=0) >= len(names):
+        listed = f"there are {len(names)} actions: {shown(list(names))}"
+        raise InputError(f"the policy plays action {max(there)}, but {listed}")
+    return labels
 
 
 def own_names(policies: Any) -> tuple[str, ...]:
@@ -176,15 +183,6 @@ def _labels(table: Any, n_actions: int) -> list[Any]:
     if hasattr(table, "items") and np.shape(table) == (n_actions,):  # a Series, a number an action
         labels = table.index
     return [] if list(labels) == list(range(len(labels))) else list(labels)
-
-
-def _of_class(label: int, own: Sequence[str], names: Sequence[str]) -> int:
-    numbered = tuple(names) == tuple(map(str, range(len(names))))
-    if own and not (numbered and not set(own) & set(names)):
-        return place("action of the policy", own[label], names)
-    if label >= len(names):
-        raise InputError(f"the policy plays action {label}, but there are {len(names)} actions: {shown(list(names))}")
-    return label
 
 
 def _is_number(name: str) -> bool:
