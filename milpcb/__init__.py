@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from milpcb.bandit import Bandit, Decision
 from milpcb.constraints import LabelConstraint, always, mean_at_most, never, parity, share_at_most
 from milpcb.contexts import Empirical, FinitePool, Sampler, Transductive
-from milpcb.core.extras import needs
+from milpcb.errors import needs
 from milpcb.oracles import open_oracle
 
 if TYPE_CHECKING:

@@ -2,9 +2,8 @@
 
 import sys
 
-from milpcb.core.extras import needs
 from milpcb.core.surroundings import leave
-from milpcb.errors import ExtraMissingError
+from milpcb.errors import ExtraMissingError, needs
 
 
 def main() -> None:

@@ -5,7 +5,8 @@ import linecache
 import os
 import sysconfig
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MEMORY = "out of memory; make the policy class, the contexts or the number of checkpoints smaller, or allow more memory"
@@ -17,6 +18,19 @@ _HERE = Path(__file__).parent
 _RESOLVERS = tuple(str(_HERE / "plugins" / name) for name in ("registry.py", "injection.py"))
 _PYTHONS = (sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib"))
 _INSTALLED = tuple(f"{path}{os.sep}" for path in (*_PYTHONS, _HERE, _HERE.parent / "policies"))
+
+
+# The modules that each extra of pyproject.toml brings. A learner or environment that needs one for itself has its name.
+EXTRAS = {
+    "studies": {
+        "click", "filelock", "jinja2", "matplotlib", "polars", "pydantic", "rich", "sklearn", "threadpoolctl",
+        "tomli_w",
+    },
+    "learn": {"narwhals", "polars", "sklearn"},
+    "interactive": {"plotly"},
+    "vw": {"vowpalwabbit"},
+    "contextualbandits": {"contextualbandits"},
+}  # fmt: skip
 
 
 class MilpcbError(Exception):
@@ -76,6 +90,17 @@ class LogWarning(UserWarning):
 
 class RunError(MilpcbError):
     """A run directory cannot be read, written or continued."""
+
+
+@contextmanager
+def needs(extra: str, what: str) -> Iterator[None]:
+    """Turn the failed import of a package of ``extra`` in the block into ExtraMissingError, one line about ``what``."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in EXTRAS[extra]:
+            raise
+        raise ExtraMissingError(f"{what} needs the extra '{extra}': pip install '.[{extra}]' in the clone") from error
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

@@ -16,10 +16,9 @@ import numpy as np
 
 from milpcb.core.checks import cost_array, several
 from milpcb.core.decimals import in_32_bits, snapped, written
-from milpcb.core.extras import needs
 from milpcb.data.columns import Column, Value
 from milpcb.data.schema import Schema
-from milpcb.errors import InputError, LogWarning, clipped, shown
+from milpcb.errors import InputError, LogWarning, clipped, needs, shown
 from milpcb.types import Floats, Ints
 from policies.documents import FORMAT, check_sound, plain, read, read_fields
 from policies.drawing import LeafSummary, drawn, fan

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from milpcb import Bandit
-from milpcb.core.extras import MODULES
+from milpcb.errors import EXTRAS
 from milpcb.plugins import registry
 
 
@@ -37,7 +37,7 @@ def state_of(bandit: Bandit) -> Any:
 
 def missing_extras() -> set[str]:
     """Return the extras whose packages are not all installed here."""
-    return {extra for extra, modules in MODULES.items() if not all(map(find_spec, modules))}
+    return {extra for extra, modules in EXTRAS.items() if not all(map(find_spec, modules))}
 
 
 def find_plug_ins_again() -> None:

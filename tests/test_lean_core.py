@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from milpcb.core import extras
+from milpcb.errors import EXTRAS, ExtraMissingError
 from tests.processes import Ended, one_by_one
 
 CORE = {"numpy", "scipy", "highspy", "pulp", "numba", "networkx"}
@@ -17,7 +17,7 @@ import sys
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {sorted(extras.MODULES["studies"])!r}:
+        if name.partition(".")[0] in {sorted(EXTRAS["studies"])!r}:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Absent())
@@ -104,10 +104,10 @@ def without(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
 
 
 def test_pyproject_says_which_packages_are_core_and_which_extra() -> None:
-    """The core needs six packages, and milpcb.core.extras knows the modules of the extra."""
+    """The core needs six packages, and milpcb.errors knows the modules of the extra."""
     project = tomllib.loads(PYPROJECT.read_text())["project"]
     assert {named(line) for line in project["dependencies"]} == CORE
-    for extra, modules in extras.MODULES.items():
+    for extra, modules in EXTRAS.items():
         assert {named(line) for line in project["optional-dependencies"][extra]} == modules
 
 
@@ -129,7 +129,7 @@ def test_a_service_loads_nothing_of_the_extra() -> None:
     The package and the policies load no learner, nor what these and programs need: it would be half of an import.
     """
     begin = "import sys, milpcb, policies\nearly = {'milpcb.learners', 'scipy', 'numba'} & {*sys.modules}"
-    end = f"sys.exit(str(early | {extras.MODULES['studies']} & set(sys.modules)))"
+    end = f"sys.exit(str(early | {EXTRAS['studies']} & set(sys.modules)))"
     (done,) = one_by_one("", f"{begin}\n{ONE_ROUND}\n{end}")
     assert done.stderr.splitlines()[-1] == "set()"  # a slow machine gets a line of progress before it
 
@@ -142,7 +142,7 @@ def test_what_needs_an_extra_says_so(without: dict[str, Ended]) -> None:
         assert line.startswith("milpcb.errors.ExtraMissingError: ")
         assert what in line
         assert line.endswith(f"needs the extra '{extra}': pip install '.[{extra}]' in the clone")
-    assert issubclass(extras.ExtraMissingError, ImportError)
+    assert issubclass(ExtraMissingError, ImportError)
 
 
 def test_the_command_line_says_so_in_one_line(without: dict[str, Ended]) -> None:

@@ -7,8 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from milpcb.core.checks import MOST
-from milpcb.core.extras import needs
-from milpcb.errors import InputError, clipped, shown
+from milpcb.errors import InputError, clipped, needs, shown
 from milpcb.types import Floats
 
 NO_ROWS = (str, bytes, bytearray, memoryview, set, frozenset, type)  # their entries have no places, or are no values

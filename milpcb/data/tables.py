@@ -21,12 +21,11 @@ import numpy as np
 
 from milpcb.core.checks import check_file, number_array
 from milpcb.core.decimals import spaced
-from milpcb.core.extras import needs
 from milpcb.data.actions import action_name
 from milpcb.data.columns import Value, as_number
 from milpcb.data.fields import Field
 from milpcb.data.frames import check_once
-from milpcb.errors import InputError, UnknownNameError, clipped
+from milpcb.errors import InputError, UnknownNameError, clipped, needs
 from milpcb.types import Floats
 
 if TYPE_CHECKING:

@@ -12,10 +12,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from milpcb.core.checks import choice, context_array, cost_array, whole
-from milpcb.core.extras import needs
 from milpcb.data.tables import read_table, remarks
 from milpcb.environments.stream import BernoulliStream, Steps, TableStream, check_opening
-from milpcb.errors import InputError
+from milpcb.errors import InputError, needs
 from milpcb.protocols import PolicyClass
 from milpcb.rng import check_seed
 from milpcb.types import Floats, Ints

@@ -1,6 +1,6 @@
 """Optimal readable policies with the interface of scikit-learn: from a table of costs, or from a log."""
 
-from milpcb.core.extras import needs
+from milpcb.errors import needs
 
 with needs("learn", "milpcb.estimators"):
     import narwhals as _narwhals  # noqa: F401 - both are there, or one line names the extra

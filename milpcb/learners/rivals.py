@@ -6,8 +6,7 @@ import numpy as np
 
 from milpcb import rng
 from milpcb.core.checks import context_array, index, whole
-from milpcb.core.extras import needs
-from milpcb.errors import InputError, clipped, did_you_mean, shown
+from milpcb.errors import InputError, clipped, did_you_mean, needs, shown
 from milpcb.learners.base import Learner
 from milpcb.types import Floats, Ints
 

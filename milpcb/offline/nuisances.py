@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.extras import needs
 from milpcb.data.columns import as_numbers
-from milpcb.errors import InputError, clipped
+from milpcb.errors import InputError, clipped, needs
 from milpcb.offline.log import Log
 from milpcb.rng import child
 from milpcb.types import Floats, Ints

@@ -19,11 +19,10 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 
 from milpcb.core.decimals import written
-from milpcb.core.extras import needs
 from milpcb.core.surroundings import plain
 from milpcb.core.text import escaped
 from milpcb.data.columns import Number, Reached
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError, UnknownNameError, needs
 from milpcb.types import Floats
 from policies.exports.decisions import Decision, Reaches, Term, chain_of
 from policies.names import Names

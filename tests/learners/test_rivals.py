@@ -8,8 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from milpcb.core import extras
-from milpcb.errors import ExtraMissingError, InputError
+from milpcb.errors import EXTRAS, ExtraMissingError, InputError
 from milpcb.learners import VW, ContextualBandits
 
 CONTEXTS = np.indices((2, 2, 2)).reshape(3, -1).T.astype(float)
@@ -99,7 +98,7 @@ def test_arguments_that_are_none_are_refused_in_one_line(arguments, message):
 @pytest.mark.parametrize(("cls", "extra"), [(VW, "vw"), (ContextualBandits, "contextualbandits")])
 def test_an_absent_package_is_one_line(cls, extra, monkeypatch):
     """The line names the learner and how to install what it needs."""
-    for module in extras.MODULES[extra]:
+    for module in EXTRAS[extra]:
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(
         ExtraMissingError, match=rf"the learner '{extra}' needs the extra '{extra}': pip install '\.\[{extra}\]'"

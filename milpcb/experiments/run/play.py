@@ -14,10 +14,9 @@ import numpy as np
 
 from milpcb.core.checks import check_confidence, context_array, whole
 from milpcb.core.decimals import spaced
-from milpcb.core.extras import needs
 from milpcb.core.long_search import waiting
 from milpcb.data.actions import check_order, own_names
-from milpcb.errors import InputError, shown
+from milpcb.errors import InputError, needs, shown
 from milpcb.experiments.results import CONFIDENT, asked_for, confident_column, confident_meaning
 from milpcb.experiments.run.player import LearnerPlayer, LiveEnvironment, LiveStream, checkpoints
 from milpcb.experiments.study.worlds import Entrant, World, hindsight

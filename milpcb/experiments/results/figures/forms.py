@@ -16,9 +16,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from milpcb.core.decimals import THIN
-from milpcb.core.extras import needs
 from milpcb.core.surroundings import plain
-from milpcb.errors import UnknownNameError
+from milpcb.errors import UnknownNameError, needs
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import SMALL, Drawing, texts_of
 from milpcb.experiments.results.figures.looks import Look
