@@ -83,10 +83,9 @@ def named(row: Any) -> Mapping[str, Any] | None:
         return None
     if isinstance(row, Mapping) and all(type(key) is str for key in row):
         return row
-    if hasattr(row, "_fields"):
-        keys, values = row._fields, list(row)
-    elif getattr(getattr(row, "dtype", None), "names", None):
-        keys, values = row.dtype.names, [row[name] for name in row.dtype.names]
+    own = getattr(row, "_fields", None) or getattr(getattr(row, "dtype", None), "names", None)
+    if own:
+        keys, values = own, list(row)
     elif hasattr(row, "keys"):
         keys, values = row.keys(), [row[key] for key in row.keys()]  # noqa: SIM118 - sqlite3 lists values otherwise
     elif is_dataclass(row) and not isinstance(row, type):

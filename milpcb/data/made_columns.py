@@ -24,12 +24,8 @@ def make_columns(
 ) -> tuple[Column, ...]:
     """Return what the numbers that a policy class reads are made of: those of ``fields``, whose values (n,) are given.
 
-    Parameters
-    ----------
-    missing : the side of a comparison for a missing number: "yes" as if it held, "no" as if it failed, "either" offers
-        both; that a number is missing is a test of its own beside
-    scores : whether conditions are to be weighted and added up, so that they are 1 where they hold
-
+    ``missing`` is the side of a comparison for a missing number: "yes" as if it held, "no" as if it failed, "either"
+    offers both. For ``scores``, conditions that are weighted and added up are 1 where they hold.
     """
     found: list[Column] = []
     for field in fields:
@@ -88,10 +84,7 @@ def _numbers(name: str, column: Floats, missing: str, *, scores: bool) -> Iterat
 
 
 def _categories(field: Field, present: set[Value], inside: int, *, closed: bool = True) -> Iterator[Column]:
-    """Yield the memberships that divide rows; where no others come (``closed``), of a set and the rest the smaller.
-
-    More than FEW ordered categories are divided into the first ones and the rest, too.
-    """
+    """Yield the memberships that divide rows; where no others come (``closed``), of a set and the rest the smaller."""
     categories = sorted(present, key=_rank)
     count = len(categories)
     if closed and count > MOST_CATEGORIES:
