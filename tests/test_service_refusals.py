@@ -115,7 +115,7 @@ CASES: list[Case] = [
     (lambda: grown(FiniteClass(np.array([[0], [1]]), 2), "2", contexts=[[0.0]]), "FiniteClass"),
     (lambda: grown(YOUNG, "x", contexts=BITS[:4, :2], constraints=share_at_most("call", 0.5)), "constraints"),
     # questions
-    (lambda: Bandit(NUMBERED).act([1, 0]), "2 columns"),
+    (lambda: Bandit(NUMBERED).act([1, 0]), "contexts have 2"),
     (lambda: Bandit(NUMBERED).act([1, 0, float("inf")]), "inf"),
     (lambda: Bandit(NUMBERED).act({"age": 1}), "feature_names"),
     (lambda: Bandit(NUMBERED, contexts=BITS[:4]).act(BITS[7]), "context 0"),

@@ -15,15 +15,16 @@ from milpcb import rng
 from milpcb.commands.console import PATH, check_ending, err, out, step
 from milpcb.core.decimals import spaced
 from milpcb.core.files import write_file
+from milpcb.data.schema import Schema
 from milpcb.errors import InputError, RunError, UnknownNameError
+from milpcb.experiments.results.store import WorldCosts, read_record
+from milpcb.experiments.study.cells import Cell, build_study
+from milpcb.experiments.study.sections import Config
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from milpcb.data.schema import Schema
     from milpcb.estimators.inputs import Columns
-    from milpcb.experiments.study.cells import Cell
-    from milpcb.experiments.study.sections import Config
     from milpcb.logs.origin import Origin
     from milpcb.logs.source import Source
 
@@ -64,7 +65,6 @@ def rounds_of_run(
     """
     import polars as pl
 
-    from milpcb.experiments.results.store import WorldCosts
     from milpcb.experiments.run.player import Rounds, Tally, play
     from milpcb.experiments.run.runner import cell_player, read_run
     from milpcb.experiments.study.worlds import open_world
@@ -91,9 +91,6 @@ def rounds_of_run(
 
 
 def _cell(directory: Path, config: Config, wanted: dict[str, str | int | None]) -> Cell:
-    from milpcb.experiments.results.store import read_record
-    from milpcb.experiments.study.cells import build_study
-
     cells = list(build_study(config).cells)
     for axis in AXES:
         known = list(dict.fromkeys(cell.labels[axis] for cell in cells))

@@ -1,7 +1,5 @@
 """``milpcb solvers``, ``milpcb compile`` and ``milpcb --version``: the parts of this machine that milpcb runs with."""
 
-from __future__ import annotations
-
 import multiprocessing as mp
 import platform
 from collections.abc import Iterator
@@ -9,20 +7,21 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import redirect_stderr
 from importlib.metadata import version
 from io import StringIO
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 import numpy as np
 from rich.table import Table
 
 from milpcb.commands.console import out
+from milpcb.constraints import share_at_most
+from milpcb.contexts.draws import Multinomial, coordinate_sums, rademacher_sums
 from milpcb.errors import InputError
+from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
 from milpcb.plugins import registry
 from milpcb.solvers import describe_all
 from milpcb.types import Floats
-
-if TYPE_CHECKING:
-    from milpcb.oracles.base import Oracle
 
 
 @click.command()
@@ -83,9 +82,6 @@ def ask(job: str, order: Literal["C", "F"] = "C") -> str:
 
 def _opened(job: str, order: Literal["C", "F"]) -> Iterator[tuple[Oracle, Floats]]:
     """Yield the oracles of a search, and tables of costs, whole and others."""
-    from milpcb.constraints import share_at_most
-    from milpcb.oracles import open_oracle
-
     name, options, (n_rows, n_features, n_values) = SEARCHES[job]
     rng, n_actions = np.random.default_rng(0), 2 if name == "linear_rules" else 3
     contexts = np.array(rng.integers(0, n_values, (n_rows, n_features)), dtype=float, order=order)
@@ -119,8 +115,6 @@ def _query(oracle: Oracle, costs: Floats) -> None:
 
 
 def _draw() -> None:
-    from milpcb.contexts.draws import Multinomial, coordinate_sums, rademacher_sums
-
     rng = np.random.default_rng(0)
     for draw in (rademacher_sums, coordinate_sums):
         draw(Multinomial(np.full(4, 0.25)).draw(30, rng), 3, rng)

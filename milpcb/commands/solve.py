@@ -1,12 +1,9 @@
 """``milpcb solve``: one query to an oracle; ``milpcb certify``: what a log of rounds proves of regret, by a query."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -21,12 +18,10 @@ from milpcb.data.columns import as_number
 from milpcb.data.tables import read_labelled, read_table, remarks
 from milpcb.errors import InputError, clipped
 from milpcb.ledger import Ledger
+from milpcb.oracles import open_oracle
+from milpcb.oracles.near_best import NearBest
 from milpcb.plugins import injection, registry
-from milpcb.types import Floats
-
-if TYPE_CHECKING:
-    from milpcb.oracles.near_best import NearBest
-    from milpcb.types import Answer
+from milpcb.types import Answer, Floats
 
 ENDINGS = ("json", "png", "svg")
 SHOWN = 3  # near-best policies side by side
@@ -63,7 +58,9 @@ def solve(
     if matrix.shape[1] < 2:
         raise InputError(f"{costs} has one column; write one column per action, at least 2")
     given = {"n_actions": matrix.shape[1], "feature_names": features or None, "action_names": actions or None}
-    oracle = _oracle(class_of(asked["name"], given, ctx.args, ctx.command), rows, kind, asked)
+    policies = class_of(asked["name"], given, ctx.args, ctx.command)
+    limit = {} if asked["time_limit"] is None else {"time_limit": asked["time_limit"]}
+    oracle = open_oracle(policies, rows, kind=kind, solver=solver, **limit)
     answer = oracle.minimise(matrix)
     out.print(str(answer.policy) if answer.policy is not None else "no policy found in time")
     out.print(f"cost: {answer.upper:.12g}   proved lower bound: {answer.lower:.12g}   ({answer.stop})")
@@ -74,13 +71,6 @@ def solve(
         out.print(oracle.explain())
     for target in targets:
         out.print(f"written: {save_answer(answer, target)}")
-
-
-def _oracle(policies: Any, contexts: Floats, kind: str, asked: Mapping[str, Any]) -> Any:
-    from milpcb.oracles import open_oracle
-
-    limit = {} if asked["time_limit"] is None else {"time_limit": asked["time_limit"]}
-    return open_oracle(policies, contexts, kind=kind, solver=asked["solver"], **limit)
 
 
 def _asked(kind: str, solver: str | None) -> str:
@@ -159,7 +149,9 @@ def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int
     given = {"n_actions": n_actions, "feature_names": features or None, "action_names": names or None}
     opened = class_of(asked["name"], given, ctx.args, ctx.command).on(contexts)
     searched = "search" in opened.capabilities and asked["solver"] is None and asked["time_limit"] is None
-    oracle = _oracle(opened, contexts, asked["kind"] or ("search" if searched else "milp"), asked)
+    kind = asked["kind"] or ("search" if searched else "milp")
+    limit = {} if asked["time_limit"] is None else {"time_limit": asked["time_limit"]}
+    oracle = open_oracle(opened, contexts, kind=kind, solver=asked["solver"], **limit)
     ledger = Ledger()
     for row, (action, cost, chance) in enumerate(zip(played, costs, probabilities, strict=True)):
         ledger.add(row, action, cost, cost / chance, weight=1 / chance)
