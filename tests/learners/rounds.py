@@ -106,6 +106,18 @@ def play(learner: Any, T: int, mean: Floats, seed: int, labelings: Any = LABELIN
     return rounds, suffered - float(totals.min())
 
 
+def transcript(learner: Any, rounds: int) -> bytes:
+    """Play against costs of which some are 1/2; return every q and the final estimates."""
+    rng, seen = np.random.default_rng(0), []
+    for _ in range(rounds):
+        row = int(rng.integers(learner.oracle.n_contexts))
+        q = learner.act(row)
+        action = min(int(np.searchsorted(q.cumsum(), rng.random())), learner.n_actions - 1)
+        learner.learn(row, action, float(rng.choice([0.0, 0.3, 0.5, 1.0])), q[action])
+        seen.append(q)
+    return np.array(seen).tobytes() + past(learner).tobytes()
+
+
 def play_planted(learner: Any, rounds: int, seed: int, switch: int = 0) -> tuple[list[int], list[float], float]:
     """Play costs 0.1 / 0.9 of the second of LABELINGS, whose opposite is good before ``switch``.
 

@@ -12,7 +12,7 @@ from milpcb.relaxations.base import psi_from_profile
 from milpcb.types import Answer, Floats, Stop
 from policies import FiniteClass, Halfspaces, LinearRules
 
-from .rounds import CONTEXTS
+from .rounds import CONTEXTS, transcript
 
 LABELINGS = np.array([[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2], [0, 0, 0, 0, 0], [1, 2, 0, 1, 2]])
 POOL = FinitePool(CONTEXTS)
@@ -107,17 +107,6 @@ def test_one_inexact_minimiser_of_signed_noise_counts_a_whole_round() -> None:
         assert learner.oracle_error() == gap * (1 - 3 / 8)
 
 
-def played(learner: BistroPlus, rounds: int = 30) -> bytes:
-    """Play, and return every q."""
-    rng, seen = np.random.default_rng(0), []
-    for t in range(rounds):
-        q = learner.act(t % 5)
-        action = t % learner.n_actions
-        learner.learn(t % 5, action, float(rng.random()), q[action])
-        seen.append(q)
-    return np.array(seen).tobytes()
-
-
 @pytest.mark.parametrize("queries", ["all", "argmin"])
 def test_exact_answers_add_nothing_and_play_as_ever(queries: Any) -> None:
     """Proved answers, and those whose gap is below one unit, as the bound on whole costs rounds up to the value."""
@@ -125,7 +114,7 @@ def test_exact_answers_add_nothing_and_play_as_ever(queries: Any) -> None:
     for anytime, gap in ((False, None), (True, None), (True, 0.9)):
         oracle = open_oracle(LinearRules(2, max_weight=2), CONTEXTS, **({} if gap is None else {"gap": gap}))
         learner = learner_on(oracle, queries=queries, anytime=anytime, scale=6.0)
-        plays.append(played(learner))
+        plays.append(transcript(learner, 30))
         assert learner.oracle_error() == 0.0
     assert plays[0] == plays[1]
     assert queries == "argmin" or plays[1] == plays[2]
@@ -141,7 +130,7 @@ def test_rules_that_cannot_be_proved_in_time_still_play_and_say_what_it_may_cost
     oracle = open_oracle(Halfspaces(), contexts, time_limit=0.0)
     pool = FinitePool(contexts)
     learner = BistroPlus(oracle, pool, horizon=9000, seed=0, scale=8.0, noise="half", queries=queries, anytime=True)
-    played(learner, 10)
+    transcript(learner, 10)
     assert 0 < learner.oracle_error() <= 10
     strict = BistroPlus(oracle, pool, horizon=9000, seed=0, scale=8.0, queries=queries)
     with pytest.raises(OracleInexact):

@@ -14,7 +14,7 @@ from milpcb.protocols import PolicyClass
 from milpcb.relaxations.base import phi_from_psi, psi_from_profile
 from policies import FiniteClass
 
-from .rounds import CLASSES, CONTEXTS, past, with_past
+from .rounds import CLASSES, CONTEXTS, past, transcript, with_past
 
 TREES, LISTED = CLASSES["decision_trees"], CLASSES["finite_class"]
 FIVE = FiniteClass([[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2], [0, 0, 0, 0, 0], [1, 2, 0, 1, 2]], 3)
@@ -26,18 +26,6 @@ def learner_on(
     """Return BISTRO+ on the five contexts."""
     opened = open_oracle(policies, CONTEXTS, **(oracle or {}))
     return BistroPlus(opened, FinitePool(CONTEXTS), horizon=horizon, **{"seed": 3, **options})
-
-
-def transcript(learner: BistroPlus, rounds: int) -> bytes:
-    """Play against costs of which some are 1/2; return every q and the final estimates."""
-    rng, seen = np.random.default_rng(0), []
-    for _ in range(rounds):
-        row = int(rng.integers(len(CONTEXTS)))
-        q = learner.act(row)
-        action = min(int(np.searchsorted(q.cumsum(), rng.random())), learner.n_actions - 1)
-        learner.learn(row, action, float(rng.choice([0.0, 0.3, 0.5, 1.0])), q[action])
-        seen.append(q)
-    return np.array(seen).tobytes() + past(learner).tobytes()
 
 
 # --------------------------------------------------------------------------- the estimate

@@ -16,7 +16,7 @@ from milpcb.protocols import PolicyClass
 from milpcb.types import Floats, Ints
 from policies import DecisionTrees, FiniteClass
 
-from .rounds import listed
+from .rounds import each_round, listed
 
 BITS = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1]], float)
 TABLE = np.array([[0, 1, 2, 0, 1, 2], [1, 1, 0, 0, 2, 0], [2, 2, 2, 2, 2, 2], [0, 1, 2, 0, 1, 2]])
@@ -58,25 +58,17 @@ def rates(rule: str, log_count: float, trace: Trace, K: int, T: int) -> list[flo
 class Trace:
     """A played game: what was shown, played and estimated, and the rates used."""
 
-    def __init__(self, learner: Exp4, n_contexts: int, rounds: int, seed: int = 0, scale: float = 1.0) -> None:
-        rng = np.random.default_rng(seed)
-        self.q, self.estimates, self.rows, self.squares, self.rates = [], [], [], [], []
-        self.shown, self.chances = [], []
-        for t in range(rounds):
-            row = int(rng.integers(n_contexts))
-            costs = np.roll(np.linspace(0.0, scale, learner.n_actions), t // 7) * (rng.random() < 0.8)
+    def __init__(self, learner: Exp4, rounds: int, seed: int = 0, scale: float = 1.0) -> None:
+        every, self.rates = np.eye(learner.n_actions), list[float]()
+
+        def costs(_row: int, rng: Any) -> Any:
             self.rates.append(learner.rate)
-            q = learner.act(row)
-            action = int(rng.choice(len(q), p=q))
-            learner.learn(row, action, costs[action], q[action])
-            estimate = np.zeros(len(q))
-            estimate[action] = costs[action] / q[action]
-            self.q.append(q)
-            self.rows.append(row)
-            self.estimates.append(estimate)
-            self.squares.append(costs[action] ** 2 / q[action])
-            self.shown.append(costs[action])
-            self.chances.append(q[action])
+            return np.roll(np.linspace(0.0, scale, len(every)), learner.played // 7) * (rng.random() < 0.8)
+
+        self.rows, actions, self.shown, self.q = zip(*each_round(learner, rounds, costs, seed), strict=True)
+        self.chances = np.array(self.q)[np.arange(rounds), actions]
+        self.estimates = every[list(actions)] * (self.shown / self.chances)[:, None]
+        self.squares = list(np.square(self.shown) / self.chances)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -85,7 +77,7 @@ def test_search_plays_as_the_list_of_all_derivations(name: str, rule: str) -> No
     """Without listing anything, q equals the normalised sum over derivations, step by step to 1e-10."""
     policies, contexts, derivations = SEARCHED[name]
     table, T, K = np.array(derivations), 60, policies.n_actions
-    trace = Trace(Exp4(open_oracle(policies, contexts, kind="search"), horizon=T, rate=rule), len(contexts), T)
+    trace = Trace(Exp4(open_oracle(policies, contexts, kind="search"), horizon=T, rate=rule), T)
     expected = rates(rule, np.log(len(table)), trace, K, T)
     totals = np.zeros(len(table))
     for row, q, estimate, rate in zip(trace.rows, trace.q, trace.estimates, expected, strict=True):
@@ -164,7 +156,7 @@ def test_every_path_keeps_the_inequalities_behind_the_guarantee(rule: str, scale
     for seed in range(3):
         learner = Exp4(oracle, horizon=T, rate=rule)
         assert learner.bound() == 0.0
-        trace = Trace(learner, len(BITS), T, seed, scale)
+        trace = Trace(learner, T, seed, scale)
         assert 0 < learner.certificate() <= learner.bound() + 1e-9
         stated = log_count / trace.rates[-1] + np.array(trace.rates) @ np.array(trace.squares) / 2
         assert learner.bound() <= stated + 1e-9
@@ -178,9 +170,7 @@ def test_the_certified_rate_needs_no_horizon() -> None:
     """Without one it plays on, and no guarantee is claimed; the fixed rate says which one to take instead."""
     oracle = open_oracle(DecisionTrees(3, 1), BITS, kind="search")
     free, bounded = (Exp4(oracle, horizon=T, rate="certified") for T in (None, 60))
-    assert all(
-        (a == b).all() for a, b in zip(Trace(free, len(BITS), 60).q, Trace(bounded, len(BITS), 60).q, strict=True)
-    )
+    assert all((a == b).all() for a, b in zip(Trace(free, 60).q, Trace(bounded, 60).q, strict=True))
     assert free.guarantee() == np.inf
     assert bounded.guarantee() == pytest.approx(np.log(27) + 1 + 2 * np.sqrt(0.25 + 180 * np.log(27)))
     with pytest.raises(InputError, match=r'needs a horizon.*rate = "certified"'):
@@ -217,7 +207,7 @@ def test_late_rounds_keep_the_bound_above_the_certificate(rule: Any, delay: int)
 def test_the_bound_is_a_number_at_any_rate(rate: float) -> None:
     """However small or large the rate, no overflow; at rate 0 there is no bound."""
     learner = Exp4(open_oracle(DecisionTrees(3, 1), BITS, kind="search"), horizon=40, rate=rate)
-    Trace(learner, len(BITS), 40)
+    Trace(learner, 40)
     assert learner.bound() >= learner.certificate() - 1e-9
     assert (learner.bound() == np.inf) == (rate == 0.0)
 
