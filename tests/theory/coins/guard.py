@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb.learners import Exp4, Guarded, Learner
-from milpcb.types import Floats
+from milpcb.learners import Exp4, Guarded, Uniform
 from tests.theory.coins.games import OPPOSITE, CoinGame
 from tests.theory.coins.slacks import ROUNDING, Judged, Verdict, worst_of
 from tests.theory.coins.trees import least_slacks, tree
@@ -32,23 +31,15 @@ class GuardSetting(NamedTuple):
 SETTINGS = tuple(GuardSetting(*setting) for setting in product((1.0, 0.75), (0.1, 0.6), (0.5, 0.0)))
 
 
-class Stubborn(Learner):
+class Stubborn(Uniform):
     """Plays action 0, nearly or quite for certain, and learns nothing."""
 
-    kept = ()
+    least_chance = 0.0
 
     def __init__(self, n_actions: int, certain: float = 1.0) -> None:
-        super().__init__(n_actions=n_actions)
+        super().__init__(n_actions)
         self._q = np.full(n_actions, (1 - certain) / max(1, n_actions - 1))
         self._q[0] = certain
-
-    def _act(self, row: int) -> Floats:
-        """Return the same distribution (K,) for every context."""
-        del row
-        return self._q.copy()
-
-    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Learn nothing."""
 
 
 def judge_guard(judged: Judged, settings: Sequence[GuardSetting] = SETTINGS) -> Verdict:
