@@ -96,7 +96,6 @@ class Player:
         self.noise = _one_round(variant, n_actions, scale)
         self.reply = cache(self._reply)
         self._variant = variant
-        self._equal = np.full(n_actions, Fraction(1, n_actions))
 
     def estimate(self, cost: int, q: Fraction) -> tuple[Fraction, Fraction]:
         """Return for an action of this cost with probability ``q`` the chance to be played and counted, and as what."""
@@ -118,11 +117,8 @@ class Player:
         return Response(q, self.unit * (min(V) - lifted) - lost)
 
     def _leftover(self, V: Floats) -> Floats:
-        if self._variant.leftover != "leader":
-            return self._equal
-        least = V.min()
-        leaders = [v == least for v in V]
-        return np.array([Fraction(leads, sum(leaders)) for leads in leaders])
+        shared = [self._variant.leftover == "uniform" or v == V.min() for v in V]
+        return np.array([Fraction(share, sum(shared)) for share in shared])
 
     def _phi(self, V: Floats, sign: int) -> Floats:
         """Return what one more or one less hit on each action moves psi by, in hits, by its definition."""

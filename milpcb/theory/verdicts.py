@@ -5,7 +5,6 @@ The slack is the side that must be larger minus the other; a negative one is a v
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -89,8 +88,7 @@ class Slacks(NamedTuple):
 NAMES = ("game", "condition (1)", "condition (2)", "minus the bias", "Rel(empty) - E[regret]")
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The least slacks of a variant, and what is violated and where, one line each."""
 
     name: str
