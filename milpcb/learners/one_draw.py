@@ -48,7 +48,7 @@ class Future:
     def __init__(self, law: FutureLaw, number: int) -> None:
         self._law, self._number = law, number
         self.since = 0
-        self._draw(0, 0)
+        self._draw(0)
 
     def begin(self) -> None:
         """Begin to keep a minimiser, once all contexts that are imagined are known."""
@@ -62,8 +62,7 @@ class Future:
         """Return what the cheapest policy plays on ``row`` in round ``t``, None where no policy was found in time."""
         kept, redraw = self.kept, self._law.redraw
         if redraw is not None and t // redraw != self._block:
-            block = t // redraw
-            self._draw(block, block * redraw)
+            self._draw(t // redraw)
             self._at = bisect_right(self._times, t)
             kept.replace(self._totals())
         while self._times[self._at] <= t:
@@ -99,19 +98,18 @@ class Future:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state: the same future is drawn again."""
-        block = int(state["block"])
-        self._draw(block, block * (self._law.redraw or 0))
+        self._draw(int(state["block"]))
         self._at = whole("at", state["at"], 0, len(self._rows))
         self.since = int(state["since"])
         self.kept.restore(state, self._totals())
 
-    def _draw(self, block: int, first: int) -> None:
-        """Draw the rounds after ``first``. Each block has a generator of its own, to be drawn again when restored."""
+    def _draw(self, block: int) -> None:
+        """Draw the rounds from a block on, by a generator of its own, so that they are the same when restored."""
         law = self._law
         draws = rng.child(law.seed, "learner", "future", self._number, block)
         n_actions = law.oracle.n_actions
         rate = law.relaxation.rate(law.scale, n_actions)
-        times, self._rows = law.pool.future_rounds(first, law.horizon, rate, draws)
+        times, self._rows = law.pool.future_rounds(block * (law.redraw or 0), law.horizon, rate, draws)
         self._times = [*times.tolist(), np.inf]
         noise = law.relaxation.noise(np.ones(len(times), dtype=np.int64), n_actions, draws)
         self._noise = noise.astype(np.min_scalar_type(-int(np.abs(noise).max(initial=1))))  # bytes, mostly

@@ -80,9 +80,8 @@ class Setting:
         for before, after in pairwise(rates):
             counts.append(rng.binomial(counts[-1], after / before))
         dropped = [more - less for more, less in pairwise(counts)]
-        total = self.relaxation.noise(counts[-1], K, rng)
-        yield total
-        for rounds in reversed(dropped):
+        total: Any = 0
+        for rounds in (counts[-1], *reversed(dropped)):
             total = total + self.relaxation.noise(rounds, K, rng)
             yield total
 
@@ -92,9 +91,8 @@ class Setting:
         last: Any = None
         for noise in self.noise(scales, rng):
             if not np.array_equal(noise, last):  # they are equal where every round carries noise, as in BISTRO
-                sups.append(noise.sum() / self.oracle.n_actions - self.oracle.value(noise.astype(float)))
-            else:
-                sups.append(sups[-1])
+                sup = noise.sum() / self.oracle.n_actions - self.oracle.value(noise.astype(float))
+            sups.append(sup)
             last = noise
         return np.array(sups[::-1])
 
