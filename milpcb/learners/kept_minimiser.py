@@ -53,7 +53,6 @@ class KeptMinimiser:
         self._totals: Floats = self._totals_of(self._labels)
         self.total = float(self.costs[self._rows, self.actions].sum()) if self.number else np.inf
         self._over = np.zeros_like(self.costs)  # the costs less the table of the last proof
-        self._least = np.zeros(len(self.costs))  # of each row of that
         self.bound = -np.inf
         self._doubt = 0.0  # what the total may exceed the bound by without a new query
 
@@ -68,10 +67,9 @@ class KeptMinimiser:
             self.grow()
         self.costs[row] += change
         over = self._over[row]
+        self.bound -= float(over.min())
         over += change
-        least = float(over.min())
-        self.bound += least - float(self._least[row])
-        self._least[row] = least
+        self.bound += float(over.min())
         if self.number:
             self._totals += change[self._labels[row]]
             own = float(change[self.actions[row]])
@@ -92,8 +90,8 @@ class KeptMinimiser:
 
     def leads_alone(self, row: int) -> bool:
         """Whether all cheapest policies are known to play the leader's action on the row."""
-        others = np.delete(self._over[row], self.actions[row])
-        return self.bound - float(self._least[row]) + float(others.min()) > self.total
+        over, action = self._over[row], self.actions[row]
+        return self.bound - float(over.min()) + float(np.delete(over, action).min()) > self.total
 
     def first_by(self, ranks: Floats, row: int) -> int:
         """Return, of the actions that cheapest policies play on the row, the one of least rank; ``ranks`` is (K,)."""
@@ -144,10 +142,9 @@ class KeptMinimiser:
         """Ask about a table; return whether that proves the leader, there and so at the costs as they are."""
         lower, _ = self._ask(table)
         over = self.costs - table
-        least = over.min(axis=1)
-        bound = lower + float(least.sum())
+        bound = lower + float(over.min(axis=1).sum())
         if bound >= self.bound:
-            self.bound, self._over, self._least = bound, over, least
+            self.bound, self._over = bound, over
         return self.total <= self.bound
 
     def _ask(self, table: Floats) -> tuple[float, Ints | None]:
@@ -220,7 +217,7 @@ class KeptMinimiser:
             return
         pad = ((0, new), (0, 0))
         self.costs, self._over = np.pad(self.costs, pad), np.pad(self._over, pad)
-        self._least, self._rows = np.pad(self._least, (0, new)), np.arange(old + new)
+        self._rows = np.arange(old + new)
         self._labels, self._totals = np.zeros((old + new, 0), dtype=np.int64), np.zeros(0)
         if self.number:
             n_actions = self.costs.shape[1]
@@ -254,6 +251,5 @@ class KeptMinimiser:
         self.number, self.queries, self.ties, self.harms, self._reach = state["counts"]
         self.replace(costs)
         self._over[:] = state["over"]
-        self._least = self._over.min(axis=1)
         self.bound = -np.inf if state["bound"] is None else float(state["bound"])
         self._doubt = float(state["doubt"])
