@@ -91,11 +91,7 @@ class Question:
         """Return the question about policies that do not read these columns; the cut points of the others stay."""
         for column in columns:
             index("a column", column, self.rows.shape[1])
-        policies = self.policies
-        if not isinstance(getattr(policies, "thresholds", ()), tuple):
-            opened: Any = open_class(policies, self.contexts)
-            policies = opened.fixed() if "fixed" in opened.capabilities else policies
-        policies, contexts = without_columns(policies, self.rows, columns)
+        policies, contexts = without_columns(self.policies, self.rows, columns)
         same = contexts is self.rows  # a million rows are not read again
         return replace(self, policies=policies, contexts=self.contexts if same else contexts)
 
