@@ -29,7 +29,7 @@ from milpcb.errors import InputError
 from milpcb.offline.band import Process, fewest_draws
 from milpcb.offline.diagnostics import EVENTS
 from milpcb.offline.intervals import mean_of
-from milpcb.offline.question import Question, scores_on
+from milpcb.offline.question import Question, check_question, scores_on
 from milpcb.offline.reference import Reference, matching
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.protocols import Opened, PolicyClass
@@ -189,14 +189,12 @@ no_worse_than = NoWorseThan  # as it is called among constraints
 class LowerEnds:
     """The lower ends of the gains by ``scores`` over a ``reference`` of all policies of a class on the rows of a log.
 
-    The ``policies``, ``contexts`` and ``kind`` are those of ``milpcb.open_oracle``; ``seed`` is that of the resamples.
+    They are those that the ``question`` is about; ``seed`` is that of the resamples.
     """
 
-    policies: PolicyClass | Opened
-    contexts: Any
+    question: Question
     scores: Scores
     reference: Reference
-    kind: str = "search"
     seed: int = 0
 
     @property
@@ -220,10 +218,10 @@ class LowerEnds:
 
     @property
     def _drawn(self) -> tuple[Process, np.random.Generator]:
-        question = Question(self.policies, self.contexts, kind=self.kind)
-        scores, rng = scores_on(question, self.scores), child(self.seed, "offline", "guaranteed")
+        check_question(self.question)
+        scores, rng = scores_on(self.question, self.scores), child(self.seed, "offline", "guaranteed")
         base = matching(self.reference, scores).played(scores.gains)
-        return Process(question.oracle, scores, base), rng
+        return Process(self.question.oracle, scores, base), rng
 
 
 def no_worse_for_each(

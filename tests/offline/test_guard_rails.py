@@ -8,6 +8,7 @@ from milpcb.errors import InfeasibleError, InputError
 from milpcb.estimators import LoggedPolicyTree, share_at_most
 from milpcb.offline import LowerEnds, best_reference, no_worse_for_each, no_worse_than, read_log, scores
 from milpcb.offline.band import drawn_again
+from milpcb.offline.restrictions import Question
 from milpcb.oracles import open_oracle
 from milpcb.rng import child
 from policies import DecisionTrees
@@ -67,7 +68,7 @@ def test_the_guaranteed_policy_has_the_greatest_lower_end():
     """Of all policies of the class, by brute force."""
     X, done, first, _ = trial(80)
     found = scored(X, done, reward=first)
-    ends = LowerEnds(TREES, X, found, best_reference(found))
+    ends = LowerEnds(Question(TREES, X), found, best_reference(found))
     every = [best(TREES, X, ends.costs).predict(X), *labelings(TREES, X)]
     gains, lower = np.array(ends.of(every, draws=20)).T
     assert lower[0] == pytest.approx(max(lower[1:]), abs=1e-12)

@@ -83,5 +83,6 @@ def test_other_actions_are_refused_and_numbers_are_places_of_names(two):
     assert evaluate(turned, ["wait"] * 200, reference=reference).gain == evaluate(turned, ["wait"] * 200).gain
     with pytest.raises(InputError, match="the reference is of 200 rows, and there are 50"):
         evaluate(turned.take(np.arange(50)), ["wait"] * 50, reference=reference)
+    ends = LowerEnds(Question(DecisionTrees(2, 1, action_names=["a", "b"]), X), plain, reference)
     with pytest.raises(InputError, match=r"the actions of the scores are \['treat', 'wait'\]"):
-        LowerEnds(DecisionTrees(2, 1, action_names=["a", "b"]), X, plain, reference).of([np.zeros(200, dtype=int)])
+        ends.of([np.zeros(200, dtype=int)])

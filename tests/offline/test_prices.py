@@ -114,7 +114,7 @@ def test_generators_are_read_once_and_whole():
     band, counts = gain_band(free, known, reference, draws=20), []
     priced(free, known.costs, restrictions, band=band, progress=lambda *count: counts.append(count))
     assert counts == [(1, 2), (2, 2)]
-    ends, labels = LowerEnds(TREES, GRID, known, reference), [np.full(N, k) for k in range(3)]
+    ends, labels = LowerEnds(free, known, reference), [np.full(N, k) for k in range(3)]
     assert ends.of(iter(labels), draws=20) == ends.of(labels, draws=20)
 
 

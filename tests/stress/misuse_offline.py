@@ -139,8 +139,9 @@ def claims() -> Iterator[Case]:
         "policies contexts",
         actions=wrong(other=["a", "b"], one=["wait"], more=["wait", "treat", "cure"]))  # fmt: skip
     yield from calls("best_reference", offline.best_reference, {"scores": scored()}, "scores constraints")
-    ends = {**right, "reference": reference(), "labels": [np.zeros(N, dtype=int)], "draws": 20}
-    yield from calls("LowerEnds.of", _ends, ends, "policies contexts scores kind seed reference level draws",
+    ends = {"question": restricting.Question(TREES, X), "scores": scored(), "reference": reference()}
+    ends |= {"labels": [np.zeros(N, dtype=int)], "draws": 20}
+    yield from calls("LowerEnds.of", _ends, ends, "question scores seed reference level draws",
         labels=wrong(
             none=None, number=3, few=[[0, 1]], flat=[0] * N, past=[[7] * N], halves=[[0.5] * N], negative=[[-1] * N],
             words=[["wait"] * N], ragged=[[0], [0, 1]],

@@ -19,6 +19,7 @@ from milpcb.data.actions import action_name
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.experiments.run.player import LiveStream
 from milpcb.offline import LoggedRounds, LowerEnds, Scores, best_reference, evaluate, no_worse_than, read_log, scores
+from milpcb.offline.restrictions import Question
 from milpcb.protocols import open_class
 from policies import DecisionTrees
 
@@ -91,7 +92,7 @@ def ends(drawn: Drawn, orders: Callable[[int], list[Any]]) -> Any:
     policies, found = drawn.trees(orders(1)), drawn.scores(orders(2))
     reference = best_reference(drawn.scores(orders(3)))
     labels = [np.full(ROWS, orders(1).index(name)) for name in drawn.names]
-    return LowerEnds(policies, drawn.X, found, reference).of(labels, level=0.9, draws=20)
+    return LowerEnds(Question(policies, drawn.X), found, reference).of(labels, level=0.9, draws=20)
 
 
 def gained(drawn: Drawn, orders: Callable[[int], list[Any]]) -> Any:
