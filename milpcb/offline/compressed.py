@@ -54,10 +54,7 @@ class EntryRanges(NamedTuple):
 
 
 def compressed_contexts(grid: Grid, cells: Floats) -> tuple[Ints, Floats]:
-    """Return the bins (m, d) of contexts with these sums by cell, and the sums (m, ...) of each.
-
-    Of the sums, ``cells`` (cells, ...), the first is the number of rows.
-    """
+    """Return the bins (m, d) of contexts with sums (cells, ...), of which the first counts rows; and their own sums."""
     sums = cells.reshape(grid.size, -1)
     tables: dict[tuple[int, ...], Floats] = {}  # by every set of at most ``order`` columns
     for columns, start, stop in zip(grid.sets, grid.starts, grid.starts[1:], strict=False):

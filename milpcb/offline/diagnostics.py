@@ -74,10 +74,7 @@ class Diagnostics:
         return not (self.given and (self._off > CERTAIN).any())
 
     def words(self) -> list[str]:
-        """Return the warnings that follow, a sentence or two each; none where all is well.
-
-        Propensities that cannot be right come first: the others rest on them.
-        """
+        """Return the warnings that follow, propensities that cannot be right first: the others rest on them."""
         wrong = self._uncalibrated()
         found = [*([] if self.fits else wrong), *self.unseen]
         few = "A few rare, large outcomes dominate: {} are as skewed as if only about {:.0f} of the {} rows varied, {}."
@@ -173,10 +170,7 @@ def diagnose(
 
 
 def _events(members: Ints, deviations: Floats) -> tuple[float, float]:
-    """Return on how many events differences of two columns of deviations (n, K) rest, and the columns themselves.
-
-    Rows of a group, ``members`` (n,), are added up.
-    """
+    """Return on how many events differences of columns (n, K) rest, and columns; rows of a group are added up."""
     own = np.array([np.bincount(members, column) for column in deviations.T]).T
     own /= np.abs(own).max() or 1.0
     squares, mixed = own.T @ own, np.square(own).T @ own

@@ -227,10 +227,7 @@ def _got(table: Floats, assigned: Ints | Floats) -> Floats:
 
 
 def _known(scores: Scores, assigned: Ints | Floats, parts: Ints) -> tuple[Bools, Bools, Bools]:
-    """Return the rows (n,) in which the log shows the value of the policy, over all parts and in its own part.
-
-    Also the actions (K,) whose values it shows in all rows.
-    """
+    """Return in which rows (n,) the log shows the policy's value, and that of its part; and which actions' (K,)."""
     seen = np.asarray((_got(scores.unseen.astype(float), assigned) == 0) | (scores.weight == 0))
     constants = ~np.asarray(scores.unseen[scores.weight > 0].any(axis=0))
     if assigned.ndim == 2 or scores.overlap == "ignore":

@@ -237,10 +237,7 @@ class Learning:
     level: float
 
     def claim(self, draws: int, rng: Generator, progress: Progress | None) -> Claim:
-        """Return the least favourable claim over all lotteries that may be best, with a p-value of the simulated law.
-
-        ``progress`` is called after each draw, of at most ``draws`` for every lottery.
-        """
+        """Return the least favourable claim over all lotteries, with a p-value of ``draws`` at most for each."""
         first = self._of_split(self.scores.fold)
         splits = [(first, self.scores.fold)]
         if (1 - self.level) / NEAR < first.p_value < NEAR * (1 - self.level):

@@ -250,10 +250,7 @@ def divided(full: Floats, first: int = 0, what: str = "propensities") -> Floats:
 
 
 def _rounding(full: Floats) -> Floats:
-    """Return how far a sum (n,) may be off: by half a unit of the last digit of each number, 0 where digits are many.
-
-    All numbers have as many digits as the one with most of them, behind the point, or behind its zeros.
-    """
+    """Return how far sums (n,) may be off: half a unit of the last digit, of as many as any number of the row has."""
     zeros = np.minimum(np.floor(np.log10(np.maximum(full, 1e-12))) + 1, 0.0)  # -1 for 0.05
     found = np.zeros(len(full))
     for behind in (np.zeros_like(full), zeros):

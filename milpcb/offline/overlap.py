@@ -75,11 +75,8 @@ def _is_missing(seen: Floats, rows: Floats, expected: Floats, tested: float, lea
 
 
 def rows_of_actions(log: Any, weight: Floats) -> tuple[Floats, Floats]:
-    """Return what each row adds (n, K) to the number of rows of an action in a part, and to the expected number.
-
-    A row counts 1, or 1 / rows of its group; 0 where it has no weight (n,).
-    """
-    each = np.asarray((weight > 0) / np.bincount(log.members)[log.members])
+    """Return what each row adds (n, K) to the number of rows of an action in a part, and to the expected number."""
+    each = np.asarray((weight > 0) / np.bincount(log.members)[log.members])  # groups count once, weightless rows not
     done = np.eye(len(log.actions))[log.action]
     known = np.full(done.shape, np.nan) if log.shares or log.propensity is None else log.propensity
     return each[:, None] * done, expected_of(log.action, known, each)
@@ -164,10 +161,7 @@ def compared(name: str, numbers: Floats, cut: float, *, up: bool) -> ColumnTest:
 def _candidates(
     tests: Sequence[ColumnTest], action: Ints, each: Floats, expected: Floats, least: float
 ) -> Iterator[tuple[int, list[ColumnTest], float]]:
-    """Yield an action, a test or two, and among how many such parts, for every part without the action in some rows.
-
-    Single tests come first, then parts that are wholly without, then larger ones.
-    """
+    """Yield an action, a test or two where it lacks in some rows, and of how many such parts; single tests first."""
     if not tests:
         return
     size = int(min(MOST_ROWS, max(2_000, WORK / len(tests) ** 2 / expected.shape[1])))

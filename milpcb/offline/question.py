@@ -76,14 +76,11 @@ class Question:
         return Best(answer.value, answer.policy)
 
     def held_out(self, costs: Floats, fold: Ints) -> Ints:
-        """Return what is played in each row (n,) by the best policy of the other folds; ``costs`` are (n, K).
-
-        The rows of the fold cost nothing, so that one oracle answers.
-        """
+        """Return what is played in each row (n,) by the best policy of the other folds; ``costs`` are (n, K)."""
         played = np.empty(len(fold), dtype=np.int64)
         for each in np.unique(fold):
             own = fold == each
-            found = self.best(np.where(own[:, None], 0.0, costs)).policy
+            found = self.best(np.where(own[:, None], 0.0, costs)).policy  # so one oracle answers for all folds
             played[own] = found.predict(self.oracle.contexts[own])
         return played
 
@@ -130,10 +127,7 @@ def asked_about(
     kind: str,
     policy: Any,
 ) -> tuple[Question, Scores]:
-    """Return the question about policies that play actions only where a log has rows of them, and its scores.
-
-    Raises InputError where the ``policy`` that is asked about, or None, is no policy.
-    """
+    """Return the question about policies that play actions only where a log has rows of them, and its scores."""
     if policy is not None and not hasattr(policy, "predict"):
         raise InputError(f"policy must be a policy, with predict(contexts), or None; got {shown(policy)}")
     check_scores(scores)
