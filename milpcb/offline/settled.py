@@ -36,36 +36,28 @@ MOST = 1000  # rivals that further stakes are tried on
 
 
 class TrialRows(NamedTuple):
-    """Rows of a trial as the test reads them; costs are in [0, 1], and nothing of a later row enters an earlier one."""
+    """Rows of a trial as the test reads them; nothing of a later row enters an earlier one."""
 
     context: Ints  # (n,) number of the context of each row
-    # action, cost, chance: (n,) what was done, what it cost, and with which probability it was done
-    action: Ints
-    cost: Floats
-    chance: Floats
-    floor: Floats  # (n,) the least probability of any action on any context, known before the row
-    expected: Floats  # (n, K) what each action was expected to cost there, in [0, 1]
-    # (n,) known before the row: at most this is expected of a cost, or at least 1 less this, whichever is more
-    reach: Floats
+    estimates: Floats  # (n, K) unbiased estimates of all costs, which are in [0, 1]
+    most: Floats  # (n,) the greatest stake by which no factor is 0, known before the row
 
     @classmethod
     def of(
         cls, context: Ints, action: Ints, cost: Floats, chance: Floats, floor: Floats, K: int, expected: Any = None
     ) -> TrialRows:
-        """Return the rows; without anything ``expected``, that is the mean cost of each action in the rows before."""
-        reach = np.ones(len(cost))
+        """Return the rows by the ``action`` (n,), its ``cost`` in [0, 1] and its probability, ``chance``.
+
+        The ``floor`` (n,) is the least probability of any action on any context, known before the row. Costs (n, K) are
+        ``expected`` to be those, in [0, 1]; None: the mean cost of each action in the rows before.
+        """
+        reach: Any = 1.0  # known before the row: a cost is expected to be at most this, and at least 1 less this
         if expected is None:
             expected = means_before(action, cost, K)
             reach = np.maximum(expected.max(axis=1), 1 - expected.min(axis=1))
-        return cls(context, action, cost, chance, floor, expected, reach)
-
-    @property
-    def estimates(self) -> Floats:
-        """(n, K) unbiased estimates of all costs."""
-        each = np.arange(len(self.cost))
-        table = self.expected.copy()
-        table[each, self.action] += (self.cost - self.expected[each, self.action]) / self.chance
-        return table
+        each, estimates = np.arange(len(cost)), expected.copy()
+        estimates[each, action] += (cost - expected[each, action]) / chance
+        return cls(context, estimates, INSIDE * floor / reach)
 
 
 def means_before(action: Ints, cost: Floats, K: int, prior: Any = 0.5) -> Floats:
@@ -82,11 +74,9 @@ class Refutation:
         """Take an oracle whose contexts the rows are on, for a class of exp(log_size) policies."""
         self._oracle, self._rows = oracle, rows
         self.enough = log_size + log(len(STAKES)) - log1p(-confidence)
-        most = INSIDE * rows.floor / rows.reach
-        self._stakes = [
-            np.minimum(stake, most)[:, None] for stake in STAKES if stake == STAKES[-1] or stake / 2 < most.max()
-        ]
-        estimates = rows.estimates
+        greatest, estimates = rows.most.max(), rows.estimates
+        stakes = [stake for stake in STAKES if stake == STAKES[-1] or stake / 2 < greatest]
+        self._stakes = [np.minimum(stake, rows.most)[:, None] for stake in stakes]
         self.policy: FoundPolicy = oracle.minimise(self._table(estimates)).policy
         played = np.asarray(self.policy.predict(oracle.contexts))[rows.context]
         self._more = estimates - estimates[np.arange(len(played)), played][:, None]

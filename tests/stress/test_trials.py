@@ -90,7 +90,7 @@ def test_trials_seldom_end_wrongly(kind: str, runs: int, record_property: Any) -
 
 def by_value(oracle: Any, rows: TrialRows, eps: float) -> bool:
     """Return whether the leader's upper end is less than eps above the lower ends of all values, by betting on each."""
-    n, m = len(rows.cost), oracle.n_contexts
+    n, m = len(rows.most), oracle.n_contexts
     estimates = rows.estimates
 
     def table(by_row: Any) -> Any:
@@ -99,7 +99,7 @@ def by_value(oracle: Any, rows: TrialRows, eps: float) -> bool:
     played = oracle.minimise(table(estimates)).policy.predict(oracle.contexts)[rows.context]
     own = estimates[np.arange(n), played]
     enough = oracle.log_size + log(2 * len(FINE) / WRONG)
-    stakes = [np.minimum(stake, INSIDE * rows.floor / (rows.reach + rows.floor)) for stake in FINE]
+    stakes = [np.minimum(stake, INSIDE * rows.most / (INSIDE + rows.most)) for stake in FINE]
     above, below = 1.0, 0.0  # the least value that is refuted for the leader, and one that is not
     while above - below > eps / 100:
         middle = (above + below) / 2

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from milpcb.offline.settled import STAKES, Refutation, TrialRows
+from milpcb.offline.settled import STAKES, Refutation, TrialRows, means_before
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees
 from tests.theory.coins.trials import TRIAL_MUTANTS, TRIALS, judge_trial
@@ -30,14 +30,14 @@ def test_floats_decide_as_fractions_do():
     rng = np.random.default_rng(0)
     action, cost = rng.integers(3, size=60), rng.integers(2, size=60).astype(float)
     rows = TrialRows.of(oracle.rows(np.zeros((60, 1))), action, cost, np.full(60, 1 / 3), np.full(60, 1 / 3), 3)
-    found = Refutation(oracle, oracle.log_union, rows, 0.95)
+    found, expected = Refutation(oracle, oracle.log_union, rows, 0.95), means_before(action, cost, 3)
     leader = int(found.policy.predict(np.zeros((1, 1)))[0])
     eps = Fraction(1, 16)
     products = {}
     for stake, rival in ((stake, rival) for stake in STAKES for rival in range(3)):
         product = Fraction(1)
         for s in range(60):
-            table = [Fraction(float(number)) for number in rows.expected[s]]
+            table = [Fraction(float(number)) for number in expected[s]]
             reach = max(*table, *(1 - number for number in table))
             own = min(Fraction(stake), Fraction(1 - 1e-6) / 3 / reach)
             table[action[s]] += (int(cost[s]) - table[action[s]]) * 3
