@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,10 +52,8 @@ def cross_fitted(role: str, log: Log, model: Any, seed: int, fold: Ints, progres
         from sklearn.base import is_classifier
         from sklearn.model_selection import cross_val_predict
         from threadpoolctl import threadpool_limits  # scikit-learn brings it
-    read, template, found = log, model, list[Floats]()
-    if model is None:
-        read = _numbered(role, log)
-        template = _default(role, read, seed)
+    template, features = _default(role, log, seed) if model is None else (model, log.features)
+    found = list[Floats]()
     target: Any = log.outcome if role == OUTCOME else log.action
     by_action = [log.action == k for k in range(len(log.actions))]
     parts = by_action if role == OUTCOME else [np.ones(len(log), dtype=bool)]
@@ -65,43 +62,39 @@ def cross_fitted(role: str, log: Log, model: Any, seed: int, fold: Ints, progres
         with _named(role, template), threadpool_limits(1):
             chances = role == PROPENSITY or is_classifier(template)
             method = "predict_proba" if chances else "predict"
-            predicted = cross_val_predict(template, read.features, target, cv=folds, method=method)
+            predicted = cross_val_predict(template, features, target, cv=folds, method=method)
         found.append(predicted @ np.unique(target) if role == OUTCOME and chances else predicted)
         if progress is not None:
             progress(len(found), len(parts))
     return np.column_stack(found)
 
 
-def _numbered(role: str, log: Log) -> Log:
-    """Return a log with its features as the numbers that default models read, strings by the alphabet of all rows."""
-    if _by_means(role, log):
-        return replace(log, features=np.zeros((len(log), 1)))
-    try:
-        return replace(log, features=np.asarray(log.features, dtype=float))
-    except (TypeError, ValueError) as error:
-        if columns := log.columns():
-            return replace(log, features=as_numbers(columns.values()))
-        raise InputError(
-            "the default models read numbers, strings, booleans and what is missing, and some feature holds other "
-            "objects; turn them into numbers, or give models that read them"
-        ) from error
-
-
-def _by_means(role: str, log: Log) -> bool:
-    return role == OUTCOME and log.randomised and bool(np.bincount(log.action).min() < SMALL)
-
-
-def _default(role: str, log: Log, seed: int) -> Any:
+def _default(role: str, log: Log, seed: int) -> tuple[Any, Floats]:
+    """Return the default model of a role, and the numbers (n, d) that it reads."""
     from sklearn.compose import make_column_transformer
     from sklearn.dummy import DummyRegressor
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.pipeline import make_pipeline
 
-    if _by_means(role, log):
-        return DummyRegressor()
+    if role == OUTCOME and log.randomised and np.bincount(log.action).min() < SMALL:
+        return DummyRegressor(), np.zeros((len(log), 1))
     boosted = HistGradientBoostingRegressor if role == OUTCOME else HistGradientBoostingClassifier
     drawn = child(seed, "offline", role.removeprefix("model_")).integers(2**31)
-    return make_pipeline(make_column_transformer(("passthrough", _known)), boosted(random_state=int(drawn), **BOOSTING))
+    boosting = boosted(random_state=int(drawn), **BOOSTING)
+    return make_pipeline(make_column_transformer(("passthrough", _known)), boosting), _numbers(log)
+
+
+def _numbers(log: Log) -> Floats:
+    """Return features as numbers, strings by the alphabet of all rows."""
+    try:
+        return np.asarray(log.features, dtype=float)
+    except (TypeError, ValueError) as error:
+        if columns := log.columns():
+            return as_numbers(columns.values())
+        raise InputError(
+            "the default models read numbers, strings, booleans and what is missing, and some feature holds other "
+            "objects; turn them into numbers, or give models that read them"
+        ) from error
 
 
 def _known(features: Floats) -> list[int]:
