@@ -24,7 +24,7 @@ from milpcb.data.made_columns import SIDES, chosen_features, make_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, MilpcbError, OracleInexact, SearchTooLargeError
 from milpcb.estimators.inputs import Features, checked, read_weights
-from milpcb.estimators.rows import Rows, as_tests, explicit_cuts, total_of, whole_counts
+from milpcb.estimators.rows import Rows, as_tests, explicit_cuts, total_of
 from milpcb.offline.question import Question
 from milpcb.oracles import open_oracle
 from milpcb.plugins import registry
@@ -169,7 +169,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _learn(self, features: Features, targets: Floats, actions: Any, weight: Floats, *, maximise: bool) -> Self:
         """Set the fitted attributes from ``targets`` (n, K) and ``weight`` (n,)."""
-        names = chosen_features(self.features, features.names)
+        names = chosen_features(self.features, features.schema.names)
         kept = weight > 0
         features, targets = features.take(kept), targets[kept]
         columns = self._columns(features, names, weight[kept])
@@ -220,7 +220,9 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return the oracle's answer; a subclass may prefer one optimal policy to another."""
         contexts = rows.contexts
         if self._counts_rows:
-            counts = whole_counts(rows.sizes)
+            counts = rows.sizes.astype(np.int64)
+            if not np.array_equal(counts, rows.sizes):
+                raise InputError("a limit on rows counts them: give whole sample weights, or leave the limit out")
             contexts, costs = np.repeat(contexts, counts, axis=0), _on_first(costs, counts)
             rules = [replace(rule, weights=_on_first(np.asarray(rule.weights), counts)) for rule in rules]
         opened = open_class(policies, contexts)
@@ -251,10 +253,9 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _kind(self, opened: Opened, *, constrained: bool) -> str:
         if self._kind_named:
             return self.kind
-        needed = {"search", "constraints"} if constrained else {"search"}
-        given = self._options().keys()
-        limited = "time_limit" in given and (constrained or "time_limit" not in opened.capabilities)
-        return "search" if needed <= opened.capabilities and given <= {"time_limit"} and not limited else "milp"
+        given = self._options().keys()  # under constraints a search has no time limit
+        needed = {"search", "constraints"} if constrained else {"search", *given}
+        return "milp" if (constrained and given) or not needed <= opened.capabilities else "search"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -30,11 +30,6 @@ class Features:
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(self.values)
-
     def take(self, rows: Bools) -> Features:
         """Return some of the rows, and what they are without the others."""
         values = {name: column[rows] for name, column in self.values.items()}

@@ -289,7 +289,7 @@ class FromLog(PolicyEstimator):
         frame = nw.from_native(sample, eager_only=True)
         read = log.features or [name for name in frame.columns if name not in log.names]
         features = read_features(self, checked(self, frame.select(list(read)).to_native(), reset=True))
-        names, each = chosen_features(self.features, features.names), np.ones(len(features))
+        names, each = chosen_features(self.features, features.schema.names), np.ones(len(features))
         columns = self._columns(features, names, each)
         contexts = np.column_stack([column.read(features.values[column.name]) for column in columns])
         rows = Rows(contexts, np.arange(len(each)), each, each)

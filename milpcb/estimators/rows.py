@@ -50,13 +50,6 @@ def total_of(answer: Answer, rows: Rows, costs: Floats) -> float:
     return fsum(costs[np.arange(len(costs)), policy.predict(rows.contexts)])
 
 
-def whole_counts(weight: Floats) -> Ints:
-    """Return weights as numbers of rows; raises InputError where they are not whole."""
-    if not (weight == np.rint(weight)).all():
-        raise InputError("a limit on rows counts them: give whole sample weights, or leave the limit out")
-    return weight.astype(np.int64)
-
-
 def exact_sums(table: Floats, weight: Floats, group: Ints, n_groups: int) -> Floats:
     """Return (n_groups, k): the sums of ``weight * table`` by group, each rounded once, whatever the order of rows.
 

@@ -21,7 +21,6 @@ from milpcb.logs.source import Source, make_source
 from milpcb.offline.band import Progress
 
 PIECE = 2**20  # rows that are read at a time
-CONVERT = "polars.scan_csv('log.csv').sink_parquet('log.parquet') makes one of a CSV file of any size"
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,8 @@ def log_files(log: Path) -> LogFiles:
         )
     for path in found:
         if path.suffix != ".parquet":
-            raise InputError(f"{path} is no Parquet file, and several files are read as Parquet only: {CONVERT}")
+            convert = "polars.scan_csv('log.csv').sink_parquet('log.parquet') makes one of a CSV file of any size"
+            raise InputError(f"{path} is no Parquet file, and several files are read as Parquet only: {convert}")
     known = {path: parquet_rows(path) for path in found}
     kept, n = tuple(path for path in found if known[path][0]), sum(rows for rows, _ in known.values())
     if not n:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from milpcb.core.files import contents, digest, remove, sealed, unsealed, write_file
@@ -44,7 +43,7 @@ def check_folder(folder: Path) -> None:
 
 def write(found: Findings, folder: Path, command: str) -> Path:
     """Write policy and page in place of those of an earlier call, and return the page; RunError on other files."""
-    kept = replace(Origin.of(found.source, found.questions.unit, whole=not found.files), rows=found.n)
+    kept = Origin.of(found)
     made = [*colophon(found, command, kept.digest), *(f"It was asked to keep: {asked}." for asked, *_ in found.asked)]
     files = policy_files(found, kept, page(found, command, kept.digest), made)
     check_folder(folder)

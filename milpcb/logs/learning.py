@@ -8,7 +8,6 @@ every n, for terms in the range seen, and it is wide: for trees of depth 2, L is
 three times as long as ordinary ones. Rows kept aside have ordinary ones.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +31,6 @@ from milpcb.offline.evaluate import over_best
 from milpcb.offline.inference import SMALL
 from milpcb.offline.intervals import UNKNOWN, at_level
 from milpcb.offline.restrictions import Question, gain_band
-from milpcb.offline.sufficient_statistics import Statistics
 from milpcb.protocols import open_class
 from milpcb.types import Bools, Floats, Ints
 
@@ -146,28 +144,15 @@ def learn_in_one_pass(files: LogFiles, source: Source, estimator: Any, questions
     with step(f"adding up {fixed(files.n, 0)} rows of {fixed(len(files.paths), 0)} files") as tick:
         files.read((*layout.log.names, *layout.features), source.columns.missing, add, tick)
     with step("the best rule"):
-        return _found(files, source, estimator, questions, layout, parts)
-
-
-def aside_in_pass(numbers: Ints, questions: Asked) -> Bools:
-    """Return which rows (n,) of a log are kept aside in one pass: by a hash of their numbers in it."""
-    salt = np.uint64((questions.seed % 2**16) << 48)
-    return np.asarray(uniforms(salt | numbers.astype(np.uint64)) < questions.holdout)
-
-
-def _found(
-    files: LogFiles, source: Source, estimator: Any, questions: Asked, layout: Layout, parts: Sequence[Statistics]
-) -> Findings:
-    columns, (learnt, *others) = source.columns, parts
-    estimator.fit_statistics(layout, learnt)
-    as_logged(estimator, source)
-    rows: CompressedLog = estimator.compressed_
-    own = value_of(estimator, layout, rows, questions.level, in_sample=True)
-    (y, yy), (least, most) = learnt.outcomes.sum(axis=0)[:2], learnt.outcome_range
+        estimator.fit_statistics(layout, parts[0])
+        as_logged(estimator, source)
+    rows, columns, level = estimator.compressed_, source.columns, questions.level
+    own = value_of(estimator, layout, rows, level, in_sample=True)
+    (y, yy), (least, most) = parts[0].outcomes.sum(axis=0)[:2], parts[0].outcome_range
     zero_one = least >= 0 and most <= 1 and y == yy  # y^2 is at most y, and y only at 0 and 1
     binary = bool(zero_one and not any((estimator.treatment_cost or {}).values()))
-    claims = claims_of(estimator, layout.contexts(rows.codes), questions.level)
-    aside = layout.compressed(others[0]) if others else None
+    claims = claims_of(estimator, layout.contexts(rows.codes), level)
+    aside = layout.compressed(parts[1]) if questions.holdout else None
     return Findings(
         source,
         questions,
@@ -177,10 +162,16 @@ def _found(
         aside,
         estimator.played_,
         own,
-        None if aside is None else value_of(estimator, layout, aside, questions.level),
+        None if aside is None else value_of(estimator, layout, aside, level),
         replace(claims, words=_words(files, len(source.log), estimator, claims)),
         files=len(files.paths),
     )
+
+
+def aside_in_pass(numbers: Ints, questions: Asked) -> Bools:
+    """Return which rows (n,) of a log are kept aside in one pass: by a hash of their numbers in it."""
+    salt = np.uint64((questions.seed % 2**16) << 48)
+    return np.asarray(uniforms(salt | numbers.astype(np.uint64)) < questions.holdout)
 
 
 def value_of(

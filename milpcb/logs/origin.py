@@ -14,6 +14,7 @@ from milpcb.data.fields import Field, UnfitError
 from milpcb.data.schema import Schema, read_columns
 from milpcb.errors import InputError
 from milpcb.estimators.inputs import Columns
+from milpcb.logs.findings import Findings
 from milpcb.logs.read import EMPTY
 from milpcb.logs.source import Source, actions_in
 from milpcb.types import Floats
@@ -83,10 +84,11 @@ class Origin:
     unit: str  # what outcomes are in, such as "$"; "" for no word
 
     @classmethod
-    def of(cls, source: Source, unit: str, *, whole: bool = True) -> Self:
-        """Return what is kept of a log, of which the source may be a sample: not the ``whole``."""
-        found = digest(source, source.frame.columns) if whole else None
-        return cls(len(source.log), found, schema_of(source), source.columns.maximise, unit)
+    def of(cls, found: Findings) -> Self:
+        """Return what is kept of a log; after one pass, of which there is a sample, no digest."""
+        source = found.source
+        known = None if found.files else digest(source, source.frame.columns)
+        return cls(found.n, known, schema_of(source), source.columns.maximise, found.questions.unit)
 
     @classmethod
     def read(cls, document: Any) -> Self | None:
