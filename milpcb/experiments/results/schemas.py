@@ -19,11 +19,6 @@ def table(*, closed: bool = True, **keys: Any) -> Any:
     return with_config(config)(_typed_dict("Table", keys))
 
 
-def several(kind: Any, least: int = 0, most: int = MOST_CELLS) -> Any:
-    """Return the schema of a list."""
-    return Annotated[_list[kind], Field(min_length=least, max_length=most)]
-
-
 Key = Annotated[str, Field(pattern=r"^[0-9a-f]{16}\Z")]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\Z")]
 Text = Annotated[str, Field(max_length=2000)]  # a label, or a title, which is made of labels
@@ -41,11 +36,12 @@ Cells = table(
 )
 Comparators = table(key=Key, title=Text, file=File, horizon=Round, seed=Seed, draw=bool)
 
+Several = Field(min_length=1, max_length=MOST_CELLS)
 Index = table(
     format=int,
     name=Short,
-    cells=several(Cells, 1),
-    comparators=several(Comparators, 1),
+    cells=Annotated[_list[Cells], Several],
+    comparators=Annotated[_list[Comparators], Several],
     written=list[Text],
 )
 

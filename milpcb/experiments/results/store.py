@@ -142,12 +142,9 @@ class RunDirectory:
         """Keep every other run out of the directory; raises RunError when one is at work there."""
         files.make_folder(self.path)
         file = self.path / LOCK
-        try:
-            files.check_sole(file)
-        except OSError as error:
-            raise RunError(f"{file} is a link, and a run writes only inside its own directory; remove it") from error
         lock = FileLock(file)
         try:
+            files.check_sole(file)
             lock.acquire(timeout=0)
         except Timeout as error:
             advice = "wait for it, stop it, or choose another with --out"

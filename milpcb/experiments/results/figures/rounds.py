@@ -14,7 +14,7 @@ from milpcb.core.surroundings import plain
 from milpcb.experiments.results import CONFIDENT, TURNS, asked_for
 from milpcb.experiments.results.figures import drawing, words
 from milpcb.experiments.results.figures.plots import Plot, drawn, with_text
-from milpcb.experiments.results.figures.results import Panel, Results, spread
+from milpcb.experiments.results.figures.results import Final, Panel, Results, spread
 from milpcb.types import Floats
 
 FAR = 1.3  # what is so many times above all regrets is not drawn on a linear axis, which it would flatten
@@ -22,7 +22,6 @@ FIRST = 50  # the first T / FIRST rounds of mean costs are left out: means of fe
 GUARANTEE: dict[str, Any] = {"linestyle": (0, (1, 2))}
 BEST: dict[str, Any] = {"color": "0.55", "linewidth": 3.0}
 DASHED: dict[str, Any] = {"color": "0.55", "linewidth": 2.0, "linestyle": (0, (2, 1))}
-BEST_NAME = "best policy in hindsight"
 MEAN_COST = (
     "Mean of the costs of rounds 1 to t: the error rate, where costs are 0 or 1. The thick grey line is the policy "
     f"that is best in hindsight after as many rounds. The first {100 / FIRST:g}{THIN}% of the rounds are left out."
@@ -53,7 +52,7 @@ def regret_plot(results: Results, *, loglog: bool) -> Plot:
     panels = results.panels
     dotted = any(_near(panel, loglog=loglog) for panel in panels)
     marks = [(Line2D([], [], color=drawing.GREY, **GUARANTEE), "guarantee at T, by colour")] if dotted else []
-    lines = _lines_of(results, panels, {} if len(panels) > 1 else _texts(panels[0]))
+    lines = _lines_of(results, lambda final: final.regret, _text)
 
     def draw(axes: Any, panel: Panel) -> None:
         _draw_means(axes, panel, results, Panel.curve, drawing.LEAST if loglog else -np.inf)
@@ -67,10 +66,10 @@ def regret_plot(results: Results, *, loglog: bool) -> Plot:
 def costs(results: Results) -> list[drawing.Drawing]:
     """Draw the mean cost of rounds 1 to t against t, a curve per learner, and that of the best policy in hindsight."""
     panels = results.panels
-    paid = _paid(panels[0]) if len(panels) == 1 else {}
-    texts = {name: f"mean cost {number(value)}" for name, value in paid.items()}
-    lines = {name: texts.get(name, "") for name in sorted(results.looks, key=lambda name: -paid.get(name, 0.0))}
-    marks = [(Line2D([], [], **BEST), with_text(BEST_NAME, texts.get(BEST_NAME, "")))]
+    paid = partial(Final.per_round, column="cumulative_cost")
+    lines = _lines_of(results, paid, lambda final: f"mean cost {number(paid(final))}")
+    best = f"mean cost {number(best_mean_costs(panels[0])[1][:, -1].mean())}" if len(panels) == 1 else ""
+    marks = [(Line2D([], [], **BEST), with_text("best policy in hindsight", best))]
     _, number_of_turns = asked_for(results.frame.columns, TURNS)
     if number_of_turns:
         marks.append((Line2D([], [], **DASHED), f"best {number_of_turns} in turn"))
@@ -202,26 +201,23 @@ def _not_drawn(results: Results) -> str:
     return ""
 
 
-def _texts(panel: Panel) -> dict[str, str]:
-    texts: dict[str, str] = {}
-    sure, level = asked_for(panel.frame.columns, CONFIDENT)
-    named = [("certificate", "certificate"), *([(sure, f"{level}\u202f% certificate")] if sure else [])]
-    for learner in panel.learners:
-        means = [(panel.finals[learner].mean(column), name) for column, name in named]
-        lines = [f"{name} {number(mean)}" for mean, name in means if np.isfinite(mean)]
-        guarantee = panel.finals[learner].guarantee
-        if np.isfinite(guarantee):
-            above = "" if guarantee < panel.finals[learner].horizon else ": void, above T"
-            lines.append(f"guarantee {number(guarantee)}{above}")
-        texts[learner] = "\n".join(lines)
-    return texts
+def _text(final: Final) -> str:
+    sure, level = asked_for(final.columns, CONFIDENT)
+    named = {"certificate": "certificate"} | ({sure: f"{level}\u202f% certificate"} if sure else {})
+    means = {name: final.mean(column) for column, name in named.items()}
+    lines = [f"{name} {number(mean)}" for name, mean in means.items() if np.isfinite(mean)]
+    if np.isfinite(final.guarantee):
+        above = "" if final.guarantee < final.horizon else ": void, above T"
+        lines.append(f"guarantee {number(final.guarantee)}{above}")
+    return "\n".join(lines)
 
 
-def _lines_of(results: Results, panels: list[Panel], texts: Mapping[str, str]) -> dict[str, str]:
-    learners = list(results.looks)
-    if len(panels) == 1:
-        learners.sort(key=lambda learner: -panels[0].finals[learner].regret)
-    return {name: texts.get(name, "") for name in learners}
+def _lines_of(results: Results, end: Callable[[Final], float], text: Callable[[Final], str]) -> dict[str, str]:
+    """Return what stands below each name; of one panel alone, in the order in which its curves end."""
+    if len(results.panels) > 1:
+        return dict.fromkeys(results.looks, "")
+    finals = results.panels[0].finals
+    return {name: text(finals[name]) for name in sorted(finals, key=lambda name: -end(finals[name]))}
 
 
 def _least(panel: Panel, total: pl.Expr) -> tuple[Floats, Floats]:
@@ -232,8 +228,3 @@ def _least(panel: Panel, total: pl.Expr) -> tuple[Floats, Floats]:
 def _steady(rounds: Floats, totals: Floats) -> tuple[Floats, Floats]:
     kept = rounds >= rounds[-1] / FIRST
     return rounds[kept], totals[:, kept] / rounds[kept]
-
-
-def _paid(panel: Panel) -> dict[str, float]:
-    found = {learner: float(mean_costs(panel, learner)[1][:, -1].mean()) for learner in panel.learners}
-    return {**found, BEST_NAME: float(best_mean_costs(panel)[1][:, -1].mean())}
