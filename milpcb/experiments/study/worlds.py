@@ -246,7 +246,7 @@ def hindsight(
         if turns is not None and t + 1 in at:
             in_turn[t + 1] = turns.least(totals)[-1].total
         if turns is not None and t + 1 in turns.ends:
-            turns.end(t + 1, totals)
+            turns.before[t + 1] = (totals.copy(), turns.least(totals))
     sequence = None if turns is None else turns.follow(stream, totals, horizon, at)
     return Hindsight(best, policy, totals, shown, in_turn, sequence)
 
@@ -258,25 +258,21 @@ class _Turns:
         blocks = Blocks()
         blocks.plan(horizon)
         self.ends, self._oracle, self._most = frozenset(blocks.ends), oracle, changes + 1
-        self._before: dict[int, tuple[Floats, list[InTurn]]] = {}  # by end: totals, and the least by number of policies
+        self.before: dict[int, tuple[Floats, list[InTurn]]] = {}  # by end: totals, and the least by number of policies
 
     def least(self, totals: Floats) -> list[InTurn]:
         """Return the least of at most 1, 2, ... policies in turn, of which the last began at the end of a block."""
         found = [InTurn(self._oracle.value(totals), ())] * self._most
-        for end, (then, least) in self._before.items():
+        for end, (then, least) in self.before.items():
             last = self._oracle.value(totals - then)
             more = (InTurn(one.total + last, (*one.after, end)) for one in least)
             found = [found[0], *map(min, found[1:], more)]
         return found
 
-    def end(self, played: int, totals: Floats) -> None:
-        """End a block."""
-        self._before[played] = (totals.copy(), self.least(totals))
-
     def follow(self, stream: Stream, totals: Floats, horizon: int, at: Collection[int]) -> dict[str, list[Any]] | None:
         """Walk through the environment with the best policies in turn; None where no policy attains a least total."""
         after = self.least(totals)[-1].after
-        sums = [np.zeros_like(totals), *(self._before[end][0] for end in after), totals]
+        sums = [np.zeros_like(totals), *(self.before[end][0] for end in after), totals]
         policies = [self._oracle.minimise(late - early).policy for early, late in pairwise(sums)]
         cost = random = 0.0
         found: dict[str, list[Any]] = {"after": list(after), "cost": [], "random": []}

@@ -288,8 +288,14 @@ def test_a_study_has_the_curves_of_a_serial_one(
         *(
             (lambda address=address: next(Dask(scheduler=address).map(abs, [1])), None, message)
             for address, message in (
-                ("tcp://127.0.0.1:9", r"no Dask scheduler answers at tcp://127\.0\.0\.1:9; .*'dask scheduler'"),
-                ("tls://127.0.0.1:9", r"cannot connect to tls://127\.0\.0\.1:9: .*distributed\.comm\.tls"),
+                (
+                    "tcp://127.0.0.1:9",
+                    r"cannot connect to the Dask scheduler at tcp://127\.0\.0\.1:9: .*; start one with",
+                ),
+                (
+                    "tls://127.0.0.1:9",
+                    r"cannot connect to the Dask scheduler at tls://127\.0\.0\.1:9: .*distributed\.comm\.tls",
+                ),
             )
         ),
         (

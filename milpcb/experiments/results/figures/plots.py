@@ -26,7 +26,7 @@ from milpcb.experiments.results.figures.drawing import (
     shade,
     width,
 )
-from milpcb.experiments.results.figures.looks import COLOURS, Look
+from milpcb.experiments.results.figures.looks import COLOURS
 from milpcb.experiments.results.figures.results import WIDE, Panel, Results
 from milpcb.types import Floats
 
@@ -47,14 +47,13 @@ class Plot:
     with the text below its name; ``marks`` are the further entries of the legend.
     """
 
-    results: Results  # for title, width and, unless others are given, looks
+    results: Results  # for title, width and looks
     panels: Sequence[Any]  # each with a name
     draw: Callable[[Any, Any], float | None]
     below: str
     beside: str = ""
     rows: Sequence[str] = ()
     lines: Mapping[str, str] = field(default_factory=dict)
-    looks: Mapping[str, Look] | None = None
     marks: Sequence[Entry] = ()
 
 
@@ -65,7 +64,7 @@ def drawn(plot: Plot, name: str = "", heading: str = "", alt: str = "", caption:
     for axes, panel in zip(every, plot.panels, strict=True):
         _name_panel(axes, panel.name, plot.draw(axes, panel) or 0.0)
     _label_outside(figure, every, plot.below, plot.beside)
-    looks = plot.looks or plot.results.looks
+    looks = plot.results.looks
     lines = [(Line2D([], [], **looks[each].line()), with_text(each, text)) for each, text in plot.lines.items()]
     if entries := [*lines, *plot.marks]:
         legend(figure, entries, below=n > 1 or bool(plot.rows))

@@ -151,10 +151,9 @@ def panels_of(frame: pl.DataFrame) -> Iterator[Panel]:
     several = pl.col("oracle").n_unique().over("learner") > 1  # in any world, as cells may be missing in others
     frame = frame.with_columns(several=several)
     oracles = frame.filter("several")["oracle"].unique(maintain_order=True).to_list()
-    named = [axis for axis in ("environment", "policies") if frame[axis].n_unique() > 1]
-    for (environment, policies), rows in frame.group_by("environment", "policies", maintain_order=True):
-        world = {"environment": str(environment), "policies": str(policies)}
-        names = [world[axis] for axis in named]
+    world = ("environment", "policies")
+    for labels, rows in frame.group_by(world, maintain_order=True):
+        names = [str(label) for axis, label in zip(world, labels, strict=True) if frame[axis].n_unique() > 1]
         asked = rows.filter("several")["oracle"].unique().to_list()
         for oracle in (oracle for oracle in oracles if oracle in asked):
             own = rows.filter((pl.col("oracle") == oracle) | ~pl.col("several"))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -13,7 +14,7 @@ from matplotlib.lines import Line2D
 from milpcb.core.decimals import THIN, spaced
 from milpcb.experiments.results.curves import ROUNDING
 from milpcb.experiments.results.figures.drawing import GREY, LEAST, Drawing, scale_axis, tick_at, wants_log
-from milpcb.experiments.results.figures.looks import Look, looks
+from milpcb.experiments.results.figures.looks import Look
 from milpcb.experiments.results.figures.plots import Plot, drawn
 from milpcb.experiments.results.figures.results import LAST, Panel, Results, entries, panels_of, registered, spread
 from milpcb.experiments.results.figures.words import band, sentences, verdict
@@ -67,12 +68,12 @@ def against_key(results: Results, key: str) -> Drawing:
     lines = _lines(results.settings, section, name)
     frame, random = _shares(_placed(results, section, lines), results.randoms)
     panels = _by_number(results, frame)
-    look = looks(frame["learner"].unique(maintain_order=True).to_list(), registered(results.settings, "learners"))
+    shown = replace(results, frame=frame)
     log = not random and all(wants_log(panel.frame["regret"].to_numpy(), least=LEAST) for panel in panels)
     values = frame["regret"].to_numpy()
 
     def draw(axes: Any, panel: Panel) -> None:
-        _draw_numbers(axes, panel, look, log=log)
+        _draw_numbers(axes, panel, shown.looks, log=log)
         if random:
             axes.axhline(100.0, **RANDOM)
             axes.set_ylim(min(0.0, values.min()), 1.05 * max(100.0, values.max()))
@@ -80,7 +81,7 @@ def against_key(results: Results, key: str) -> Drawing:
     caption = sentences(f"Only {key} differs along a line.", band(results, of_longest=False))
     marks = [(Line2D([], [], **RANDOM), "choosing at random")] if random else []
     below, beside = f"{name.replace('_', ' ')} ({section})", SHARE if random else REGRET
-    plot = Plot(results, panels, draw, below, beside, lines=dict.fromkeys(look, ""), looks=look, marks=marks)
+    plot = Plot(shown, panels, draw, below, beside, lines=dict.fromkeys(shown.looks, ""), marks=marks)
     heading = f"Regret against {key}"
     return drawn(plot, f"against_{key.replace('.', '_')}", heading, f"{heading}. {verdict(results)}", caption)
 

@@ -20,7 +20,10 @@ R = TypeVar("R")
 
 TOPIC = "milpcb"  # of the events by which workers report positions
 SECONDS = 8  # to wait for a scheduler, and for workers to stop
-START = "start one with 'dask scheduler', and workers with 'dask worker {0} --nworkers 2 --nthreads 1'"
+ADVICE = (
+    "start one with 'dask scheduler', and workers with 'dask worker {0} --nworkers 2 --nthreads 1'; the key for tls:// "
+    "is named in Dask's settings distributed.comm.tls"
+)
 OPEN_SCHEDULER = (
     "the Dask scheduler at %s uses no TLS: whoever can reach it can run code as you (see dask's docs on TLS)"
 )
@@ -83,19 +86,16 @@ class Dask:
         # A client that cannot connect is closed here: the garbage collector may close it in the thread of another loop
         # as that one starts, and it then waits for the lock of the thread that waits for it.
         client = self._dask.Client.__new__(self._dask.Client)
-        with _silent():
+        quiet = self._dask.utils.silence_logging_cmgr  # what matters of lost workers comes as a result
+        with quiet(logging.CRITICAL), quiet(logging.CRITICAL, "distributed.client"):
             try:
                 client.__init__(self._scheduler, timeout=SECONDS, set_as_default=False)
-            except TypeError as error:  # no key where one is needed
+            except (OSError, TypeError) as error:  # nobody answers; no key where one is needed
                 client.close()
+                advice = ADVICE.format(self._scheduler)
                 raise InputError(
-                    f"cannot connect to {self._scheduler}: {error}; "
-                    "name its key in Dask's settings distributed.comm.tls"
+                    f"cannot connect to the Dask scheduler at {self._scheduler}: {error}; {advice}"
                 ) from error
-            except OSError as error:
-                client.close()
-                advice = START.format(self._scheduler)
-                raise InputError(f"no Dask scheduler answers at {self._scheduler}; {advice}") from error
             with client:
                 yield client
 
@@ -123,20 +123,6 @@ def _on_worker(work: bytes, wanted: str) -> Any:
         return backends.portable(error)
     failed = isinstance(result, Outcome) and result.failure
     return replace(result, failure=f"{result.failure} (on worker {worker})") if failed else result
-
-
-@contextlib.contextmanager
-def _silent() -> Iterator[None]:
-    """Keep Dask's own account of lost workers and connections off the terminal: what matters comes as a result."""
-    names = [name for name in logging.Logger.manager.loggerDict if name.split(".")[0] == "distributed"]
-    before = {name: logging.getLogger(name).level for name in names}
-    try:
-        for name in names:
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        yield
-    finally:
-        for name, level in before.items():
-            logging.getLogger(name).setLevel(level)
 
 
 def _stop(client: Any, futures: list[Any]) -> None:
