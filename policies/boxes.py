@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, pairwise, permutations, product
+from itertools import chain, combinations, pairwise, permutations, product
 from math import comb, inf, log
 
 import numpy as np
@@ -88,19 +88,16 @@ class BoxList:
         """List the boxes, with ``pairs`` of two features too, that divide the contexts, or the space, differently."""
         self.cuts, self.binary, self.pairs = cuts, binary, pairs
         self._bounds = [(0, -inf), (0, inf), *((f, cut) for f, points in enumerate(cuts) for cut in points.tolist())]
-        sides = _sides(cuts)
-        below = None if contexts is None else self.below_bounds(contexts)
-        self.corners = np.array(
-            _every(sides, pairs=pairs) if below is None else _different(sides, below, pairs=pairs)
-        ).T
+        blocks = [block for block in _blocks(cuts, pairs=pairs) if block]
+        boxes = chain(*blocks) if contexts is None else _different(blocks, self.below_bounds(contexts))
+        self.corners = np.array(list(boxes)).T
 
     def __len__(self) -> int:
         return int(self.corners.shape[1])
 
     def holding(self, contexts: Floats) -> Bools:
         """Return (n, B + 1): which boxes hold which of the ``contexts`` (n, d)."""
-        lower, upper, lower2, upper2 = np.moveaxis(self.below_bounds(contexts)[:, self.corners], 1, 0)
-        return np.asarray(upper & ~lower & upper2 & ~lower2)
+        return _inside(self.below_bounds(contexts), self.corners)
 
     def intervals(self, b: int) -> tuple[Interval, ...]:
         """Return the intervals whose common part is box ``b``; none for number 0."""
@@ -118,39 +115,34 @@ class BoxList:
         return Interval(f, low, high, self.binary[f])
 
 
-def _sides(cuts: list[Floats]) -> list[list[tuple[int, int]]]:
-    ends = np.cumsum([2, *map(len, cuts)]).tolist()
-    return [
-        [side for side in combinations((0, *range(first, stop), 1), 2) if side != (0, 1)]
-        for first, stop in pairwise(ends)
-    ]
+Corners = tuple[int, int, int, int]
 
 
-def _different(sides: list[list[tuple[int, int]]], below: Bools, *, pairs: bool) -> list[tuple[int, int, int, int]]:
-    """Return the boxes that divide the contexts differently, first all contexts, then one feature, then two."""
-    inside = [np.array([below[:, upper] & ~below[:, lower] for lower, upper in of]) for of in sides]
-    boxes: dict[bytes, tuple[int, int, int, int]] = {}
+def _blocks(cuts: list[Floats], *, pairs: bool) -> Iterator[list[Corners]]:
+    """Yield all boxes in blocks, first the one of all contexts, then those of one feature, then of two."""
+    yield [(0, 1, 0, 1)]
+    ends = pairwise(np.cumsum([2, *map(len, cuts)]).tolist())
+    sides = [[side for side in combinations((0, *range(*end), 1), 2) if side != (0, 1)] for end in ends]
+    for of in sides:
+        yield [(*side, 0, 1) for side in of if side[1] != 1]  # above a bound they divide as up to it
+    for of, of2 in combinations(sides, 2) if pairs else ():
+        yield from ([(*side, *other) for other in of2] for side in of)
 
-    def keep(held: Bools, corners: list[tuple[int, int, int, int]]) -> None:
-        keys = np.packbits(held ^ held[:, :1], axis=1)  # a set and what it leaves out divide alike
+
+def _different(blocks: list[list[Corners]], below: Bools) -> Iterable[Corners]:
+    """Return the first of the boxes that divide the contexts alike, in their order."""
+    boxes: dict[bytes, Corners] = {}
+    for corners in blocks:
+        held = _inside(below, np.array(corners).T)
+        keys = np.packbits(held ^ held[:1], axis=0).T  # a set and what it leaves out divide alike
         for key, box in zip(keys, corners, strict=True):
             boxes.setdefault(key.tobytes(), box)
-
-    keep(np.ones((1, len(below)), dtype=bool), [(0, 1, 0, 1)])
-    for f, held in enumerate(inside):
-        if sides[f]:
-            keep(held, [(*side, 0, 1) for side in sides[f]])
-    for f, f2 in combinations([f for f, of in enumerate(sides) if of], 2) if pairs else ():
-        for side, held in zip(sides[f], inside[f], strict=True):
-            keep(inside[f2] & held, [(*side, *other) for other in sides[f2]])
-    return list(boxes.values())
+    return boxes.values()
 
 
-def _every(sides: list[list[tuple[int, int]]], *, pairs: bool) -> list[tuple[int, int, int, int]]:
-    """Return all boxes, first the one of all contexts, then one feature, then two."""
-    one = [(*side, 0, 1) for of in sides for side in of if side[1] != 1]
-    two = [(*side, *other) for of, of2 in combinations(sides, 2) for side in of for other in of2] if pairs else []
-    return [(0, 1, 0, 1), *one, *two]
+def _inside(below: Bools, corners: Ints) -> Bools:
+    lower, upper, lower2, upper2 = np.moveaxis(below[:, corners], 1, 0)
+    return np.asarray(upper & ~lower & upper2 & ~lower2)
 
 
 class BoxTerms(PathTerms):

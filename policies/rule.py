@@ -21,7 +21,7 @@ from milpcb.data.schema import Schema
 from milpcb.errors import InputError, LogWarning, clipped, needs, shown
 from milpcb.types import Floats, Ints
 from policies.documents import FORMAT, check_sound, plain, read, read_fields
-from policies.drawing import LeafSummary, drawn, fan
+from policies.drawing import LeafSummary, draw_tree, drawn, fan, figure, svg
 from policies.exports.decisions import (
     Condition,
     Decision,
@@ -162,14 +162,10 @@ class Rule(ABC):
 
     def draw(self, axes: Any, leaves: Sequence[LeafSummary] | None = None) -> None:
         """Draw the rule on matplotlib axes; ``leaves`` adds shares and mean costs."""
-        from policies.drawing import draw_tree
-
         draw_tree(self.graph(leaves), axes)
 
     def figure(self, leaves: Sequence[LeafSummary] | None = None) -> Any:
         """Return a matplotlib figure, as large as it must be, with the rule drawn on it; see ``draw``."""
-        from policies.drawing import figure
-
         with needs("studies", "drawing a policy"):
             return figure(self.graph(leaves))
 
@@ -238,8 +234,6 @@ class Rule(ABC):
         return f"<{type(self).__name__}>\n{self}"
 
     def _repr_html_(self) -> str:
-        from policies.drawing import svg
-
         return f"<pre>{escape(str(self))}</pre>{svg(self.graph())}"
 
 

@@ -6,7 +6,7 @@ A rule has as few digits as keep the labels whatever the rounding. All is answer
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
@@ -131,11 +131,8 @@ _ON = 1e-8
 _FLAT = 1e-7
 
 
-class Dichotomies(NamedTuple):
-    """Labels (N, g), each once and in increasing order, and an estimate (N,) of the margin with which they are had."""
-
-    labels: Bools
-    margins: Floats
+# Labels (N, g), each once and in increasing order, and an estimate (N,) of the margin with which they are had.
+Dichotomies = tuple[Bools, Floats]
 
 
 def dichotomies(points: Floats) -> Dichotomies:
@@ -151,7 +148,7 @@ def dichotomies(points: Floats) -> Dichotomies:
     rank = int((sizes > _ON * sizes.max(initial=1.0)).sum())
     n = len(points)
     if n == rank + 1:
-        return Dichotomies(_binary(n), np.full(2**n, sizes[rank - 1] / sizes[0] if rank else 1.0))
+        return _binary(n), np.full(2**n, sizes[rank - 1] / sizes[0] if rank else 1.0)
     affine = np.column_stack([centred @ axes[:rank].T, np.ones(n)])
     subsets = np.array(list(combinations(range(n), rank)))
     _, spread, normals = np.linalg.svd(affine[subsets])
@@ -163,16 +160,16 @@ def dichotomies(points: Floats) -> Dichotomies:
     room = independence * np.where(on, 1.0, np.abs(scores)).min(axis=1)
     simple = on.sum(axis=1) == rank
     found = [
-        Dichotomies(np.zeros((1, n), dtype=bool), np.ones(1)),
+        (np.zeros((1, n), dtype=bool), np.ones(1)),
         _turned(scores[simple] > 0.0, subsets[spans][simple], room[simple]),
     ]
     flats, first = np.unique(on[~simple], axis=0, return_index=True)
     for flat, score, margin in zip(flats, scores[~simple][first], room[~simple][first], strict=True):
-        within = dichotomies(points[flat])
-        labels = np.tile(score > 0.0, (len(within.labels), 1))
-        labels[:, flat] = within.labels
-        found.append(Dichotomies(labels, margin * within.margins))
-    labels, margins = np.concatenate([one.labels for one in found]), np.concatenate([one.margins for one in found])
+        within, margins = dichotomies(points[flat])
+        labels = np.tile(score > 0.0, (len(within), 1))
+        labels[:, flat] = within
+        found.append((labels, margin * margins))
+    labels, margins = (np.concatenate(part) for part in zip(*found, strict=True))
     return _distinct(np.concatenate([labels, ~labels]), np.concatenate([margins, margins]))
 
 
@@ -180,7 +177,7 @@ def _turned(sides: Bools, on: Floats, room: Floats) -> Dichotomies:
     ways = _binary(on.shape[1])
     labels = np.repeat(sides[:, None], len(ways), axis=1)
     np.put_along_axis(labels, np.broadcast_to(on[:, None], (len(on), *ways.shape)), ways[None], axis=2)
-    return Dichotomies(labels.reshape(-1, sides.shape[1]), np.repeat(room, len(ways)))
+    return labels.reshape(-1, sides.shape[1]), np.repeat(room, len(ways))
 
 
 def _distinct(labels: Bools, margins: Floats) -> Dichotomies:
@@ -189,7 +186,7 @@ def _distinct(labels: Bools, margins: Floats) -> Dichotomies:
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
     largest = np.zeros(len(first))
     np.maximum.at(largest, number, margins)
-    return Dichotomies(labels[first], largest)
+    return labels[first], largest
 
 
 def _binary(n: int) -> Bools:

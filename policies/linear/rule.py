@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import ceil
 from textwrap import wrap
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -57,12 +57,9 @@ class LinearRule(ScoreRule):
     steps: Steps
     names: Names = field(default=Names(), compare=False)
 
-    @classmethod
-    def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
-        rule = super()._from_plain(data, names)
-        if len(rule.steps) != len(rule.weights):
+    def __post_init__(self) -> None:
+        if len(self.steps) != len(self.weights):
             raise ValueError("its steps are not one entry for each weight")
-        return rule
 
     def decision(self) -> Decision:
         terms = tuple(Term(self.weights[i], i, self.steps[i]) for i in self._used)

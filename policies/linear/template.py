@@ -174,14 +174,10 @@ class Template:
 
     def __init__(self, diagram: Diagram) -> None:
         graph, self._before = diagram
-        self.n_patterns, self.n_actions, self._edges = graph.n_leaves, graph.n_actions, graph.edges
+        self.n_patterns, self.n_actions, self.n_terms = graph.n_leaves, graph.n_actions, graph.n_terms
+        self._edges = graph.edges
         first_terms = graph.edges.term[graph.edges.first[:-1]]
         self._at = np.append(first_terms // self.n_actions, self.n_patterns).astype(np.int32)
-
-    @property
-    def n_terms(self) -> int:
-        """Number of terms."""
-        return self.n_patterns * self.n_actions
 
     def costs(self, prices: Floats, some: Ints) -> Floats:
         """Return (n, terms): what labels cost on ``some`` instances, given the prices (K, P, N) of all."""

@@ -94,8 +94,3 @@ class Graph:
         term = self.edges.term.astype(np.int64)[edge]
         term = np.where(self._wide[edge], (term - self.n_terms) * self.n_actions + nth, term)
         return Graph(self.edges.source[edge], self.edges.to[edge], term, self.n_leaves, self.n_actions)
-
-    @cached_property
-    def nodes(self) -> Array:
-        """The numbers of all nodes."""
-        return np.arange(self.n_inner + 1, dtype=np.int32)

@@ -54,6 +54,7 @@ class Walker:
     def __init__(self, graph: Graph, rows: Sequence[SideConstraint] = ()) -> None:
         check_rows(len(rows), graph.nothing + 2 * graph.n_inner)
         self._graph, self._plain, self._depth = graph, graph.plain, longest(graph)
+        self._nodes = np.arange(graph.n_inner + 1, dtype=np.int32)
         self._ends = np.empty((2, len(rows), graph.n_inner + 1))
         weights = np.empty((len(rows), graph.nothing + 1))
         nothing = np.empty(0)
@@ -149,7 +150,7 @@ class Walker:
             factor = np.exp(-gap)
         trail = new_trail(self._depth, len(self._rows.weights))
         trail.total[0], trail.action[0] = begin, 0 if acts is None else -1
-        ahead = Ahead(self._graph.nodes, sums.low, self._ends, sums.mass, factor)
+        ahead = Ahead(self._nodes, sums.low, self._ends, sums.mass, factor)
         actions = np.zeros(0, dtype=np.int32) if acts is None else acts.actions
         keys = self._no_keys if keys is None else keys
         walk(plain.edges, cost, ahead, self._rows, actions, within, mode, keys, trail, found)
