@@ -41,6 +41,33 @@ class Sound(Learner):
 ACT, LEARN = Sound._act, Sound._learn
 
 
+class Shown(Learner):
+    """Draws evenly, needs neither oracle nor horizon, and must be shown every cost of every round."""
+
+    full_information = True
+    kept: Any = ("shown",)
+
+    def __init__(self, *, n_actions: int) -> None:
+        super().__init__(n_actions=n_actions)
+        self.shown = 0
+
+    def guarantee(self) -> float:
+        """Promise the most that can be promised."""
+        return 0.0
+
+    def _act(self, row: int) -> Floats:
+        del row
+        assert self.shown == self.played
+        return np.full(self.n_actions, 1 / self.n_actions)
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Learn nothing."""
+
+    def _learn_all(self, row: int, costs: Floats) -> None:
+        del row, costs
+        self.shown += 1
+
+
 # ------------------------------------------------------------------- ways to break it
 
 
@@ -119,6 +146,7 @@ MISTAKES: list[tuple[str, dict[str, Any]]] = [
     ("unplayed costs", {"_learn": peeping}),
     ("bounds", {"guarantee": lambda _self: float("nan")}),
     ("bounds", {"guarantee": lambda _self: -1.0}),
+    ("bounds", {"guarantee": lambda self: float("nan") if self.played else 0.0}),
     ("bounds", {"oracle_error": lambda _self: np.inf}),
     ("made", {"_learn_all": lambda _self, _row, _costs: None}),
     ("made", {"full_information": True}),
@@ -127,6 +155,7 @@ MISTAKES: list[tuple[str, dict[str, Any]]] = [
     ("capability", {"__init__": constructor(vague)}),
     ("made", {"__init__": constructor(after=lambda self: delattr(self, "ledger"))}),
     ("made", {"__init__": constructor(after=lambda self: setattr(self, "horizon", None))}),
+    ("made", {"__init__": constructor(after=lambda self: setattr(self, "oracle", None))}),
 ]
 
 
@@ -153,6 +182,12 @@ def fails(check: testing.Check) -> bool:
 def test_a_sound_learner_passes() -> None:
     """The learners that broken ones are made from keep the contract, and nothing is skipped."""
     assert testing.run_all("learner", Sound) == []
+
+
+def test_a_sound_learner_without_an_oracle_passes() -> None:
+    """It is asked nothing about an oracle; with full information no cost is left unplayed."""
+    skipped = {line.split(": ", 1)[-1] for line in testing.run_all("learner", Shown)}
+    assert skipped == {"unplayed costs: this learner is shown every cost", "this learner has no oracle"}
 
 
 @pytest.mark.parametrize(("name", "methods"), MISTAKES)
