@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from milpcb.learners import Learner
 from milpcb.learners.needs import require
 from milpcb.rng import child, thaw
 from milpcb.types import Floats
+from tests.refused import refused
 
 
 class Sound(Learner):
@@ -188,6 +190,18 @@ def test_a_sound_learner_without_an_oracle_passes() -> None:
     """It is asked nothing about an oracle; with full information no cost is left unplayed."""
     skipped = {line.split(": ", 1)[-1] for line in testing.run_all("learner", Shown)}
     assert skipped == {"unplayed costs: this learner is shown every cost", "this learner has no oracle"}
+
+
+def test_options_without_a_default_are_asked_for() -> None:
+    """A learner with a required option of its own is handed over with it."""
+
+    class Wanting(Sound):
+        def __init__(self, oracle: Any, *, blur: float, horizon: int, seed: int) -> None:
+            assert blur == 0.5
+            super().__init__(oracle, horizon=horizon, seed=seed)
+
+    refused(lambda: testing.battery("learner", Wanting), "hand over functools.partial(TheLearner, blur=...)")
+    testing.battery("learner", partial(Wanting, blur=0.5))[0].run()
 
 
 @pytest.mark.parametrize(("name", "methods"), MISTAKES)
