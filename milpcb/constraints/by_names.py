@@ -30,7 +30,7 @@ Action = bool | int | float | str  # the name of an action, or its number
 class NamedConstraint(ABC):
     """A side constraint that is bound to rows when these are known."""
 
-    name: ClassVar[str] = ""  # that of a config, of those that can be saved
+    word: ClassVar[str] = ""  # the name in a config, of those that can be saved
 
     @abstractmethod
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
@@ -71,7 +71,7 @@ class ShareAtMost(NamedConstraint):
 
     action: Action
     share: float
-    name: ClassVar[str] = "share_at_most"
+    word: ClassVar[str] = "share_at_most"
 
     def __post_init__(self) -> None:
         _check_share("share", self.share)
@@ -101,7 +101,7 @@ class RateParity(NamedConstraint):
     action: Action
     group: str | int | Sequence[Action | None] | npt.NDArray[Any]
     delta: float
-    name: ClassVar[str] = "parity"
+    word: ClassVar[str] = "parity"
 
     def __post_init__(self) -> None:
         _check_share("delta", self.delta)
@@ -156,7 +156,7 @@ class MeanAtMost(NamedConstraint):
 
     amounts: Mapping[Any, Any]
     bound: float
-    name: ClassVar[str] = "mean_at_most"
+    word: ClassVar[str] = "mean_at_most"
 
     def __post_init__(self) -> None:
         real("the bound on the mean", self.bound, "finite", lambda _number: True)
@@ -192,11 +192,11 @@ class Never(NamedConstraint):
     where: str | None = None
     rows: Sequence[int] | Sequence[bool] | npt.NDArray[Any] | None = field(default=None, kw_only=True)
     other: ClassVar[bool] = False  # whether it is the other actions that are forbidden
-    name: ClassVar[str] = "never"
+    word: ClassVar[str] = "never"
 
     def __post_init__(self) -> None:
         if (self.where is None) == (self.rows is None):
-            raise InputError(f'{self.name} needs either a condition, such as where="age > 45", or rows=')
+            raise InputError(f'{self.word} needs either a condition, such as where="age > 45", or rows=')
         if self.rows is not None:
             object.__setattr__(self, "rows", _plain_rows(self.rows))
 
@@ -209,7 +209,7 @@ class Never(NamedConstraint):
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return the constraint, none where the condition never holds."""
         del weight
-        name = f"{self.name} {called(self.action)} {self._where}"
+        name = f"{self.word} {called(self.action)} {self._where}"
         return [LabelConstraint(table, 0.0, name) for table in sums.values() if table.any()]
 
     @property
@@ -233,19 +233,19 @@ class Always(Never):
     """
 
     other: ClassVar[bool] = True
-    name: ClassVar[str] = "always"
+    word: ClassVar[str] = "always"
 
 
 share_at_most, parity, mean_at_most, never, always = ShareAtMost, RateParity, MeanAtMost, Never, Always
-NAMES = {cls.name: cls for cls in (ShareAtMost, RateParity, MeanAtMost, Never, Always)}
+NAMES = {cls.word: cls for cls in (ShareAtMost, RateParity, MeanAtMost, Never, Always)}
 Constraint = NamedConstraint | LabelConstraint  # what open_oracle takes, and what a name in a config leads to
 EVERY_KIND = (NamedConstraint, LabelConstraint)
 
 
 def listed(constraints: Any, kinds: tuple[type, ...] = (NamedConstraint,)) -> list[Any]:
     """Return one constraint of certain kinds or several as a list; raises InputError on what is none."""
-    called = ", ".join([*NAMES, *(kind.__name__ for kind in kinds[1:])])
-    return [constraints] if isinstance(constraints, kinds) else several("constraints", constraints, kinds, called)
+    wanted = ", ".join([*NAMES, *(kind.__name__ for kind in kinds[1:])])
+    return [constraints] if isinstance(constraints, kinds) else several("constraints", constraints, kinds, wanted)
 
 
 def bind_all(constraints: Any, rows: NamedRows) -> list[LabelConstraint]:
@@ -288,7 +288,7 @@ def as_document(rule: NamedConstraint) -> dict[str, Any]:
     """Return a constraint as plain data, for ``of_document``; raises InputError on one of one's own."""
     if type(rule) not in NAMES.values():
         raise InputError(f"a {type(rule).__name__} cannot be saved; of the constraints only {', '.join(NAMES)} can")
-    own = {"constraint": rule.name, **vars(rule)}
+    own = {"constraint": rule.word, **vars(rule)}
     if isinstance(rule, MeanAtMost):  # pairs: keys in JSON are strings, and actions may be numbers
         own["amounts"] = list(rule.amounts.items())
     return dict(json.loads(json.dumps(own, default=np.generic.item)))
