@@ -51,6 +51,7 @@ SLOW = {
     "tests/experiments/results/test_curves.py": "whole studies",
     "tests/experiments/run/test_task.py": "plays from saved states that are damaged",
     "tests/testing/test_batteries.py::test_solver": "every law for every solver",
+    "tests/testing/test_batteries.py::test_an_enumeration_finds_the_least_total": "every class listed",
     "tests/solvers/test_lazy.py::test_the_optimum_is_that_of_all_rows": "every solver",
     "tests/solvers/test_solvers.py::test_a_reached_gap_is_a_proof": "every solver, until a gap is reached",
     "tests/solvers/test_solvers.py::test_every_query_gets_the_time_limit_anew": "time limits that are reached",
