@@ -213,6 +213,8 @@ def _cut_points(policies: PolicyClass, names: Sequence[str]) -> dict[str, list[f
 def _field(name: str, declared: Any, cuts: Sequence[float], role: str = "feature") -> Field:
     """Return a declared column; truth may stand for a number where a cut point divides 1 from 0."""
     values = several(f"values['{name}']", declared, object, "strings, and None where it may be missing")
-    found = replace(inferred(name, GivenColumn(values, tuple(values))), role=role)
-    between = any(0 <= cut < 1 for cut in cuts)
-    return replace(found, values=(min(cuts), max(cuts))) if found.is_number and cuts and not between else found
+    found = inferred(name, GivenColumn(values, tuple(values)))
+    known: tuple[Value, ...] = tuple(dict.fromkeys(found.values))
+    if found.is_number and cuts and not any(0 <= cut < 1 for cut in cuts):
+        known = (min(cuts), max(cuts))
+    return replace(found, values=known, role=role)

@@ -122,8 +122,7 @@ class Transductive(_OnTable):
         rows = self.order if self.order.ndim == 1 and len(self.order) else np.array([-1])
         if rows.min() < 0 or rows.max() >= self.n_contexts:
             raise InputError(f"order must be a list of row numbers, one per round, from 0 to {self.n_contexts - 1}")
-        self._at = -1
-        self._left = np.bincount(self.order, minlength=self.n_contexts)
+        self._at, self._left = -1, np.bincount(self.order, minlength=self.n_contexts)
 
     def attach(self, oracle: Any, horizon: int | None) -> None:
         super().attach(oracle, horizon)
@@ -155,8 +154,7 @@ class Transductive(_OnTable):
     def _rounds_left(self, t: int) -> Ints:
         """Return (m,): how many rounds after ``t`` show each context; one step per round in the usual order."""
         if t < self._at:
-            self._at = -1
-            self._left = np.bincount(self.order, minlength=self.n_contexts)
+            self._at, self._left = -1, np.bincount(self.order, minlength=self.n_contexts)
         while self._at < t:
             self._at += 1
             self._left[self.order[self._at]] -= 1
