@@ -24,7 +24,7 @@ from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.types import Aside, Floats
 
-KEPT, DRAWN = ("_so_far", "book", "in_force", "groups", "added", "replayed"), ("learner", "_rng")
+KEPT, DRAWN = ("_so_far", "book", "in_force", "groups", "added", "replayed"), ("learner", "draws")
 
 
 class DecisionRounds:
@@ -65,7 +65,7 @@ class DecisionRounds:
         self.replayed = 0  # rounds of others
         # features, action (number), cost, law and least chance of each decision learnt
         self.log: list[list[Any]] | None = [] if settings["keep_log"] else None
-        self._rng = rng.child(settings["seed"], "actions")
+        self.draws = rng.child(settings["seed"], "actions")
 
     # ----------------------------------------------------------------- decisions
 
@@ -143,7 +143,7 @@ class DecisionRounds:
             raise InputError("an action can be added where there are neither constraints nor groups")
         grown = DecisionRounds(self.settings, reader, self.constraints, self.oracle.contexts, ())
         grown.learner.go_on(self.learner)
-        grown.book, grown.log, grown._rng = self.book, self.log, self._rng
+        grown.book, grown.log, grown.draws = self.book, self.log, self.draws
         grown.added, grown.replayed = [*self.added, name], self.replayed
         return grown
 
@@ -168,12 +168,14 @@ class DecisionRounds:
         """Go on from a saved state; raises MilpcbError, and the errors of data of another shape."""
         restore_into(self, KEPT, dict(state))
         self.log = _checked_log(state["log"], len(self.names))
-        self.part({name: state[name] for name in ("learner", "rng")})
+        self.part({name: state[name] for name in DRAWN})
 
-    def part(self, drawn: Any = None) -> None:
+    def part(self, saved: Any = None) -> None:
         """Begin a session, with ids and draws of its own, beside others that go on from the same draws."""
         self.book.begin_session()
-        restore_into(self, DRAWN, rng.parted(drawn or state_of(self, DRAWN), self.book.session))
+        now = state_of(self, DRAWN)
+        own = rng.parted(saved or now, self.book.session)
+        restore_into(self, tuple(name for name in DRAWN if own[name] != now[name]), own)  # some learners play again
 
     # ----------------------------------------------------------------- inside
 
@@ -195,7 +197,7 @@ class DecisionRounds:
         law = q.tolist() if offered is None else _replaced(q.tolist(), offered)
         if self.constraints:
             self._check_allowed(np.array(law), tables)
-        drawn = rng.draw_action(q, self._rng)
+        drawn = rng.draw_action(q, self.draws)
         action = drawn if offered is None or drawn in offered else offered[0]
         if self.changing:
             self._so_far.enter(row, tables, bound=renewed)

@@ -96,7 +96,6 @@ def _before() -> None:
 def _in_child() -> None:
     _held.pop_all()
     for owner in set(makers.values()):
-        owner.lock = RLock()
         owner.forked()
 
 
@@ -142,14 +141,13 @@ class BanditParts:
 
     def forked(self) -> None:
         """Go on in a child process: decisions of parent and child have ids and draws of their own."""
-        self._saving = Lock()
         self._rounds.part()
-        makers[self._rounds.book.session] = self
+        self._set_up(self._rounds, self._scale, self._stated)
 
-    def _set_up(self, rounds: DecisionRounds, scale: Scale) -> None:
+    def _set_up(self, rounds: DecisionRounds, scale: Scale, stated: tuple[int, float] | None = None) -> None:
         self._saving, self.lock = Lock(), RLock()
         self._rounds, self._scale = rounds, scale
-        self._stated: tuple[int, float] | None = None  # decisions learnt, and what was paid, at the last statement
+        self._stated = stated  # decisions learnt, and what was paid for them, at the last statement
         makers[rounds.book.session] = self  # not before: a fork asks for all of it
 
     def _content(self) -> bytes:

@@ -181,8 +181,7 @@ class Empirical(_OnTable):
         super().__init__(contexts)
         self._oracle: Any = None
         self._seen = np.zeros(self.n_contexts, dtype=np.int64)
-        self._sample = np.zeros(self.n_contexts, dtype=np.int64)
-        self._law: Multinomial | None = None  # of a context drawn from the sample, where there is one
+        self._take(self._seen)
 
     def attach(self, oracle: Any, horizon: int | None) -> None:
         super().attach(oracle, horizon)
@@ -213,4 +212,4 @@ class Empirical(_OnTable):
     def _take(self, sample: Ints) -> None:
         """Draw from ``sample`` (m,), how often each context was seen, from now on."""
         self._sample = sample.copy()
-        self._law = Multinomial(sample / sample.sum()) if sample.any() else None
+        self._law: Multinomial | None = Multinomial(sample / sample.sum()) if sample.any() else None
