@@ -89,13 +89,15 @@ class RuleLog:
     def rule(self, number: int | None = None) -> RuleInForce:
         """Return the rule in force, or an earlier one by its number; raises InputError where there is none."""
         change = self._change(number)
-        date, policy = datetime.fromtimestamp(change.made, UTC), self._reader.show(self._policy_of(change))
+        date, policy = datetime.fromtimestamp(change.made, UTC), self._reader.show(self.policy(change.number))
         exploration = 1 / self._learner.scale
         return RuleInForce(change.number, change.since, date, exploration, policy, tuple(self._reader.actions))
 
-    def policy(self, number: int) -> FoundPolicy:
+    def policy(self, number: int | None) -> FoundPolicy:
         """Return the policy of a rule, as the class has it; raises InputError where there is no such rule."""
-        return self._policy_of(self._change(number))
+        table = np.ones((self._oracle.n_contexts, self._oracle.n_actions))
+        table[np.arange(len(table)), self._change(number).actions] = 0.0
+        return self._oracle.minimise(table).policy
 
     def _change(self, number: int | None) -> RuleChange:
         if not self.changes:
@@ -113,12 +115,7 @@ class RuleLog:
         """Go on from a saved state."""
         self.changes = {whole("a rule", number, 1): RuleChange(number, *others) for number, *others in state}
         if self.changes:
-            self._leaves = _leaves(self._policy_of(self._change(None)), self._oracle.contexts)
-
-    def _policy_of(self, change: RuleChange) -> FoundPolicy:
-        table = np.ones((self._oracle.n_contexts, self._oracle.n_actions))
-        table[np.arange(len(table)), change.actions] = 0.0
-        return self._oracle.minimise(table).policy
+            self._leaves = _leaves(self.policy(None), self._oracle.contexts)
 
 
 def _leaves(policy: FoundPolicy, contexts: Floats) -> list[int | None]:

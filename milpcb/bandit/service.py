@@ -119,8 +119,6 @@ class Bandit(BanditAnswers):
         bandit._scale = bandit._scale.learnt(log.maximise or None)
         return bandit
 
-    # ----------------------------------------------------------------- decisions
-
     def act(self, context: Any = None, *, available: Any = None) -> Decision:
         """Return the decision for one context: (d,) values, a mapping by feature names, or a data frame of one row.
 
