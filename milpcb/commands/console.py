@@ -40,6 +40,12 @@ console = partial(PlainConsole, highlight=False, soft_wrap=True, markup=False, e
 out, err = console(), console(stderr=True)
 
 
+def print_notes(notes: Iterable[str], what: str = "note") -> None:
+    """Print lines on standard error, behind what they are."""
+    for line in notes:
+        err.print(f"{what}: {line}")
+
+
 def check_ending(path: Path, endings: Sequence[str]) -> str:
     """Return the format by the ending of a path that is to be written; raises InputError where it is none of these."""
     kind = path.suffix.lstrip(".").lower()

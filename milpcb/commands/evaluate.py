@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from milpcb.commands.console import PATH, err, out, step
+from milpcb.commands.console import PATH, err, out, print_notes, step
 from milpcb.commands.learn import printed
 from milpcb.commands.log import columns_of, source_of, source_options
 from milpcb.core import gate
@@ -56,8 +56,7 @@ def evaluate(
         source = source_of(log, columns, given, origin.schema if origin else getattr(rule, "schema", None))
     if origin:
         origin.check(source.frame)
-    for note in source.notes:
-        err.print(f"note: {note}")
+    print_notes(source.notes)
     if origin and not same:
         by = f"'{columns.outcome}', without what treatments cost"
         err.print(f"note: the policy was learnt for '{origin.outcome}', and is evaluated by {by}.")
@@ -80,8 +79,7 @@ def evaluate(
     out.print(printed(_values(value, name, unit.words)))
     for sentence in (*value.words(), *charges_of(costs, maximise=columns.maximise)):
         out.print(sentence)
-    for warning in (*source.warnings, *found.diagnostics.words()):
-        err.print(f"warning: {warning}")
+    print_notes((*source.warnings, *found.diagnostics.words()), "warning")
     if value.leaves:
         out.print(printed(_parts(value)))
 

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from rich.table import Table
 
 from milpcb.commands.class_options import ESTIMATORS, OPEN, action_of, estimator_of, named_options
-from milpcb.commands.console import PATH, err, out, step
+from milpcb.commands.console import PATH, err, out, print_notes, step
 from milpcb.commands.log import RowsOption, columns_of, needs_rows, several, source_of, source_options
 from milpcb.core.decimals import fixed
 from milpcb.core.files import contents
@@ -79,8 +79,7 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
 
     with step(err, f"reading {log.name}"):
         source, limits = _read(log, given)
-    for note in source.notes:
-        err.print(f"note: {note}")
+    print_notes(source.notes)
     estimator = estimator_of(source, given, ctx.args, ctx.command)
     if limits and "thresholds" not in named_options(ctx.args):
         _thin(estimator, beside=bool(given["at_most"]))
@@ -151,8 +150,7 @@ def _print(found: Findings) -> None:
         tables.append(page.asked_table(found.asked))
     charges = words.charges_of(found.estimator.treatment_cost, maximise=found.unit.maximise)
     out.print(words.lead(found))
-    for warning in words.checks(found):
-        err.print(f"warning: {warning}")
+    print_notes(words.checks(found), "warning")
     out.print(f"\n{rules}\n" if found.state in (None, "target") else f"\nWhat looked best:\n{rules}\n")
     out.print(printed(page.worth_table(found)))
     for line in (words.gain(found), *map(printed, tables)):
@@ -184,8 +182,7 @@ def _in_one_pass(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findin
     files, columns = log_files(log), columns_of(log, given)
     with showing("a sample, for cut points") as tick:
         source = sample_of(files, columns, tick)
-    for note in source.notes:
-        err.print(f"note: {note}")
+    print_notes(source.notes)
     arguments = list(ctx.args)
     if "method" not in named_options(arguments):
         arguments += ["--method", "snips"]

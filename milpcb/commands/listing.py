@@ -11,8 +11,8 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from milpcb.commands.console import PATH, out
-from milpcb.core.files import make_folder
-from milpcb.errors import InputError, RunError, UnknownNameError
+from milpcb.core.files import write_file
+from milpcb.errors import InputError, UnknownNameError
 from milpcb.plugins import injection, registry
 
 PLURALS = {"policies": "policies", "policy": "rules", "battery": "batteries"}
@@ -96,14 +96,8 @@ def new(kind: str, folder: Path) -> None:
     files = {path.stem: path.read_bytes() for path in sorted((STARTERS / kind).glob("*.txt"))}
     if taken := [name for name in files if (folder / name).exists() or (folder / name).is_symlink()]:
         raise InputError(f"{folder / taken[0]} is there already; nothing was written: name another folder")
-    make_folder(folder)
     for name, content in files.items():
-        try:
-            with (folder / name).open("xb") as file:
-                file.write(content)
-        except OSError as error:
-            raise RunError(f"cannot write {folder / name}: {error.strerror}") from error
-        out.print(f"wrote {folder / name}")
+        out.print(f"wrote {write_file(folder / name, content)}")
     inside = "" if folder == Path() else f"cd {folder} && "
     out.print(f"next: {inside}{NEXT[kind]}")
 

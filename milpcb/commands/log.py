@@ -59,10 +59,7 @@ def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | Non
 def rounds_of_run(
     directory: Path, wanted: dict[str, str | int | None], *, trust: bool, named: bool = False
 ) -> tuple[pl.DataFrame, bool]:
-    """Return the rounds of the one play of a run with the labels ``wanted``, and whether its learner hides its law.
-
-    Actions are ``named`` as the environment calls them, or numbers. Raises RunError, InputError, UnknownNameError.
-    """
+    """Return the rounds of the play of a run with the labels ``wanted``, and whether its learner hides its law."""
     import polars as pl
 
     from milpcb.experiments.run.player import Rounds, Tally, play
@@ -108,9 +105,6 @@ def _cell(directory: Path, config: Config, wanted: dict[str, str | int | None]) 
     return cells[0]
 
 
-Command = Callable[..., Any]
-
-
 class RowsOption(click.Option):
     """An option whose answer needs the rows of a log, which a log that is added up in one pass does not hold."""
 
@@ -146,7 +140,7 @@ OPTIONS = (
 )
 
 
-def source_options(command: Command) -> Command:
+def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options to a command; they reach it as keywords, for ``source_of``."""
     for option in reversed(OPTIONS):
         command = option(command)

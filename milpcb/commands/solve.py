@@ -10,7 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from milpcb.commands.class_options import OPEN, class_of, of_class
-from milpcb.commands.console import PATH, check_ending, err, out
+from milpcb.commands.console import PATH, check_ending, out, print_notes
 from milpcb.core.checks import check_confidence, whole
 from milpcb.core.decimals import spaced
 from milpcb.core.files import write_file
@@ -53,8 +53,7 @@ def solve(
         check_ending(target, ENDINGS)
     features, rows = read_table(contexts)
     actions, matrix = read_table(costs)
-    for note in remarks(contexts, costs):
-        err.print(f"note: {note}")
+    print_notes(remarks(contexts, costs))
     if matrix.shape[1] < 2:
         raise InputError(f"{costs} has one column; write one column per action, at least 2")
     given = {"n_actions": matrix.shape[1], "feature_names": features or None, "action_names": actions or None}
@@ -105,11 +104,7 @@ def save_answer(answer: Answer, path: Path) -> Path:
 
 
 def answer_json(answer: Answer) -> str:
-    """Return bounds, stop reason, seconds and the policy; ``policies.from_json`` reads a policy that can be read back.
-
-    Other policies are written as their class, and their rules as text. A bound that is not known is null: JSON has no
-    infinity.
-    """
+    """Return bounds (null for infinite ones), stop reason, seconds and the policy, for ``policies.from_json``."""
     policy: Any = answer.policy
     written = None if policy is None else {"class": type(policy).__name__, "rules": str(policy)}
     if hasattr(policy, "document"):
@@ -143,8 +138,7 @@ def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int
     check_confidence(confidence)
     most = None if changes is None else whole("--changes", changes, 0) + 1
     features, contexts, labels, costs, probabilities = read_rounds(log)
-    for note in remarks(log):
-        err.print(f"note: {note}")
+    print_notes(remarks(log))
     played, n_actions, names = _actions(log, labels, asked["actions"])
     given = {"n_actions": n_actions, "feature_names": features or None, "action_names": names or None}
     opened = class_of(asked["name"], given, ctx.args, ctx.command).on(contexts)
@@ -180,10 +174,7 @@ def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int
 
 
 def read_rounds(path: Path) -> tuple[tuple[str, ...], Floats, list[str], list[float], list[float]]:
-    """Return the names of the features, contexts (n, d), actions, costs and probabilities (n,) of a log, in its order.
-
-    Raises InputError with the line of the first entry that cannot be.
-    """
+    """Return names of features, contexts (n, d), actions, costs and probabilities (n,) of a log; raises InputError."""
     names, numbers, labels = read_labelled(path, -len(LAST))
     if numbers.shape[1] < len(LAST):
         n = numbers.shape[1] + bool(labels)

@@ -19,10 +19,9 @@ class LongSearch:
     Once ``time_limit`` seconds have passed ``look`` ends the body without an exception, and ``timed_out`` is true.
     """
 
-    def __init__(self, what: str, *, time_limit: float | None = None, now: Callable[[], float] | None = None) -> None:
+    def __init__(self, what: str, *, time_limit: float | None = None) -> None:
         self.timed_out = False
-        self._what, self._now = what, now or monotonic
-        self._began = self._now()
+        self._what, self._began = what, monotonic()
         self._end = self._began + (inf if time_limit is None else time_limit)
         self._next = self._began + FIRST
 
@@ -40,7 +39,7 @@ class LongSearch:
 
     def look(self, lower: float = -inf, upper: float = inf) -> None:
         """Take the bounds so far on the least total cost; write a line, or end, if it is time."""
-        now = self._now()
+        now = monotonic()
         if now >= self._end:
             raise _TimeLimitError
         if now < self._next:
