@@ -120,11 +120,7 @@ def read_bytes(path: Path, *, follow: bool = False) -> bytes:
 
 
 def read_json(content: bytes | str, *, finite: bool = True) -> Any:
-    """Return what a JSON text holds; raises ValueError with a reason of one line.
-
-    Refused too are a key twice in one table, more than DEEPEST brackets within each other, and, where they are to be
-    ``finite``, numbers that are infinite or none.
-    """
+    """Return what a JSON text holds, numbers ``finite``; raises ValueError, also on a key twice and deep nesting."""
     checks: dict[str, Any] = {"parse_constant": _no_number, "parse_float": _finite} if finite else {}
     text = content if isinstance(content, str) else content.decode()
     try:

@@ -27,10 +27,7 @@ def state_of(owner: Any, attributes: tuple[str, ...]) -> dict[str, Any]:
 
 
 def restore_into(owner: Any, attributes: tuple[str, ...], state: dict[str, Any]) -> None:
-    """Set attributes to what ``state_of`` returned: arrays, generators, parts and lists of these in place.
-
-    Other values keep their type; where there is None, there was None.
-    """
+    """Set attributes to what ``state_of`` returned: arrays, generators and parts in place, others of their type."""
     for name in attributes:
         setattr(owner, name, _restored(getattr(owner, name), state[name.lstrip("_")]))
 

@@ -158,9 +158,8 @@ def columns_of(what: str, columns: Sequence[str], named: Sequence[Any], actions:
 
 
 def by_action(what: str, table: Any, names: Sequence[str]) -> Any:
-    """Return a table with its columns in the order of ``names``, where it has names of its columns; else as it is.
+    """Return a frame, a mapping or a Series by actions with its columns in the order of ``names``; others as they are.
 
-    That is a data frame, a mapping from names to numbers or columns, and a pandas Series of a number for each action.
     Raises InputError unless each action is there once.
     """
     labels = [] if isinstance(table, np.ndarray) or not names else _labels(table, len(names))

@@ -57,8 +57,8 @@ def n_rows(table: Any) -> int:
 def given_columns(table: Any, names: Sequence[str], wanted: Iterable[str]) -> dict[str, GivenColumn]:
     """Return the ``wanted`` columns of a table; raises InputError.
 
-    They are taken by name from a data frame of pandas or polars, numpy's records, and a list of rows that carry names
-    (see ``named``); by position in ``names`` from an array (n, d), other rows, and a data frame of numbered columns.
+    They are taken by name from a frame, numpy's records, and rows that carry names (see ``named``); else by position in
+    ``names``.
     """
     if is_frame(table):
         labels, found = list(table.columns), table_names(table) or _positions(len(table.columns), n_rows(table), names)

@@ -23,11 +23,7 @@ class Schema:
 
     @classmethod
     def infer(cls, table: Any, names: Sequence[str] = ()) -> Self:
-        """Return the schema of a table, of which ``names`` are those of the columns where it has none.
-
-        A column of objects is of the kind that all are, one of integers that are one number as floats a category.
-        Raises InputError where one column holds values of several kinds.
-        """
+        """Return the schema of a table, see ``inferred``; ``names`` are those of the columns where it has none."""
         names = table_names(table) or names
         return cls(tuple(inferred(name, given) for name, given in given_columns(table, names, names).items()))
 
@@ -51,10 +47,7 @@ class Schema:
         raise UnknownNameError("column", name, self.names)
 
     def read(self, table: Any, wanted: Iterable[str] | None = None) -> dict[str, Values]:
-        """Return columns (n,) by name, ``wanted`` or all; by name where the table has names, else by position.
-
-        Raises InputError where a column is not there, UnfitError where a value does not fit; see ``Field.read``.
-        """
+        """Return columns (n,), ``wanted`` or all, see ``Field.read``; by position where the table has no names."""
         wanted = self.names if wanted is None else tuple(wanted)
         given = given_columns(table, self.names, wanted)
         return {name: self[name].read(given[name]) for name in wanted}
@@ -87,7 +80,7 @@ class Schema:
 
 
 def inferred(name: str, given: GivenColumn) -> Field:
-    """Return what a column is; raises InputError where it holds values of several kinds, or no values at all."""
+    """Return what a column is: integers that are one number as floats are categories; InputError on several kinds."""
     if isinstance(given.entries, np.ndarray):
         known = ends(given.entries[np.isfinite(given.entries)])
         return Field(name, "number", known, bool(np.isnan(given.entries).any()))

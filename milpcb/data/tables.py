@@ -73,10 +73,7 @@ def remarks(*paths: Path) -> Iterator[str]:
 
 
 def read_labelled(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
-    """Return what ``read_table`` does, and the entries of the column at a place (-1 is the last) as strings.
-
-    Among the numbers that column is left out. Raises InputError, also on two equal names, and on row numbers.
-    """
+    """Return what ``read_table`` does without the column at a place (-1 is the last), and its entries as strings."""
     check_table(path)
     names, numbers, labels = _of_parquet(path, place) if path.suffix == ".parquet" else _of_csv(path, place)
     check_once(f"{path} has several columns", names)
@@ -224,11 +221,7 @@ class CsvText:
 
 
 def csv_text(path: Path) -> CsvText:
-    """Return the text of a CSV file, of which the first row is the header.
-
-    Raises InputError, with the line: too many or few values, a quote that does not close at the end of its value, or is
-    inside one, bytes that are not text, two signs that may separate its values.
-    """
+    """Return the text of a CSV file; raises InputError, with the line, on rows of several widths and on odd quotes."""
     try:
         content = path.read_bytes().removeprefix(MARK)
     except OSError as error:

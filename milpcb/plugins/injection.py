@@ -62,10 +62,7 @@ def names(make: Callable[..., Any], argument: str) -> bool:
 
 
 def make(what: Callable[..., Any], supplied: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> Any:
-    """Call ``what`` with everything of ``supplied`` that it names, and with ``settings``, all of which it must name.
-
-    Raises InputError, with the nearest name of an option, and with file and line for whatever it raises itself.
-    """
+    """Call ``what`` with all of ``supplied`` that it names, and with ``settings``; InputError for what it raises."""
     own, settings = options(what, supplied), settings or {}
     for key in settings:
         if key not in own:
