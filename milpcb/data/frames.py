@@ -116,13 +116,12 @@ def in_order(row: Any) -> list[Any]:
     """Return the values of a row without names; raises InputError on sets, text and all else that has no order."""
     if type(row) is list or type(row) is tuple:
         return list(row)
-    if isinstance(row, np.ndarray) and row.ndim == 1:
-        return cast("list[Any]", row.tolist())
     if hasattr(row, "keys"):
         return [row[key] for key in row.keys()]  # noqa: SIM118 - of a Series whose values are only numbered
-    if isinstance(row, (*NO_ROWS, np.ndarray)) or not hasattr(row, "__getitem__") or not hasattr(row, "__len__"):
+    wrong = isinstance(row, NO_ROWS) or getattr(row, "ndim", 1) != 1
+    if wrong or not hasattr(row, "__getitem__") or not hasattr(row, "__len__"):
         raise InputError(f"a context is a list of values, a mapping by names, or a row of a frame; got {shown(row)}")
-    return list(row)
+    return row.tolist() if isinstance(row, np.ndarray) else list(row)
 
 
 def records(table: Any) -> list[Any]:

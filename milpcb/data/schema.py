@@ -62,8 +62,7 @@ class Schema:
 
     def document(self) -> list[dict[str, Any]]:
         """Return the schema as plain data, which ``of_document`` reads."""
-        lists = ("values", "missing_as")
-        return [asdict(field) | {name: list(getattr(field, name)) for name in lists} for field in self.fields]
+        return [asdict(field) for field in self.fields]
 
     @classmethod
     def of_document(cls, document: Iterable[Mapping[str, Any]]) -> Self:

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from types import FunctionType
 from typing import Any, Literal
 
@@ -223,14 +224,11 @@ def load(kind: str, name: str) -> Any:
 
 def _attribute(kind: str, name: str, module: str, attribute: str) -> Any:
     try:
-        found: Any = import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
+        return attrgetter(attribute)(import_module(module))
     except (KeyboardInterrupt, MemoryError):
         raise
     except BaseException as error:  # a module may raise anything, and try to exit
         raise InputError(f"{kind} '{clipped(name)}' cannot be loaded: {_why(module, error)}") from error
-    return found
 
 
 def _why(module: str, error: BaseException) -> str:
