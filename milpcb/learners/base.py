@@ -145,13 +145,11 @@ class Learner(ABC):
         if type(probability) is not float or probability != q[action] or probability <= 0.0:
             probability = check_returned(f"action {action} of {self._round()}", probability, q[action])
         self._turn = None  # an error from here on ends the round, and it counts as not played
-        estimate = self._learn(played_row, action, cost, probability)
+        estimate, weight = self._learn(played_row, action, cost, probability), None
         if estimate is None:
             estimate, weight = cost / probability, 1.0 / probability
         elif not 0.0 <= estimate < np.inf:
             raise InputError(f"{type(self).__name__}._learn must return an estimate >= 0, got {shown(estimate)}")
-        else:
-            weight = estimate / cost if cost else 1.0
         begun = self._before if self.late else self.played
         self.ledger.add(played_row, action, cost, estimate, begun=begun, weight=weight)
         self.late, self.note = False, None
