@@ -72,15 +72,14 @@ class GreedyLearner(Learner):
         self._log = LoggedCosts(oracle)
 
     def _epsilon(self) -> float:
-        """Return the probability of uniform play in the round to come, once there has been a training."""
-        return 0.0
+        """Return the probability of uniform play in the round to come."""
+        return 0.0 if self._log.trained else 1.0
 
     def _act(self, row: int) -> Floats:
-        if not self._log.trained:
-            return np.full(self.n_actions, 1.0 / self.n_actions)
         epsilon = self._epsilon()
         q = np.full(self.n_actions, epsilon / self.n_actions)
-        q[self._log.action(row)] += 1.0 - epsilon
+        if epsilon < 1.0:
+            q[self._log.action(row)] += 1.0 - epsilon
         return q
 
     def _luck(self) -> float:
