@@ -71,20 +71,13 @@ class Variant:
     mix: Callable[[Floats, Any], Floats] = rounds.mix
 
 
-class Response(NamedTuple):
-    """Play on one future: q (K,), and the slack of the per-round game (see milpcb.theory.verdicts.Slacks)."""
-
-    q: tuple[Fraction, ...]
-    slack: Fraction
-
-
 class Player:
     """A variant at one number of actions K and one scale L.
 
     Totals, profiles and noise are in units of the relaxation, one of which is ``unit`` in cost. ``price`` is the most
     that exploring costs in a round, in cost. ``noise`` is the law of the noise (K,) of one future round: probabilities
-    by vector, that of no noise included. ``reply(V)`` is the Response to V (K,). Raises InputError where the relaxation
-    returns rounded numbers, or what are no probabilities.
+    by vector, that of no noise included. ``reply(V)`` is play on a future of profile V (K,): q (K,), and the slack of
+    the per-round game. Raises InputError where the relaxation returns rounded numbers, or what are no probabilities.
     """
 
     def __init__(self, variant: Variant, n_actions: int, scale: Fraction) -> None:
@@ -105,7 +98,7 @@ class Player:
         chance, units = (exact(number, f"{self._variant.name}: estimate") for number in found)
         return (q, chance * units) if self._variant.estimator == "ips" else (q * min(chance, Fraction(1)), units)
 
-    def _reply(self, profile: Totals) -> Response:
+    def _reply(self, profile: Totals) -> tuple[tuple[Fraction, ...], Fraction]:
         V = np.array([v if v == np.inf else Fraction(v) for v in profile], dtype=object)
         variant = self._variant
         q_star = variant.relaxation.respond(rounds.psi_from_profile(V, self.probe), self._leftover(V))
@@ -114,7 +107,7 @@ class Player:
             raise InputError(f"{variant.name}: q = ({', '.join(map(str, q))}) is no distribution; fix its respond()")
         lifted = sum(p * min(v + xi for v, xi in zip(V, noise, strict=True)) for noise, p in self.noise.items())
         lost: Any = variant.relaxation.loss(q_star, self._phi(V, 1), self._phi(V, -1), self.scale)
-        return Response(q, self.unit * (min(V) - lifted) - lost)
+        return q, self.unit * (min(V) - lifted) - lost
 
     def _leftover(self, V: Floats) -> Floats:
         shared = [self._variant.leftover == "uniform" or v == V.min() for v in V]
@@ -237,11 +230,11 @@ class ExactRun:
             profiles[self._profile(tuple(map(add, base, noise)), x)] += weight
         replies = [(Fraction(weight, parts), self.player.reply(profile)) for profile, weight in profiles.items()]
         plays: defaultdict[tuple[Fraction, ...], Fraction] = defaultdict(Fraction)
-        for p, reply in replies:
-            plays[reply.q] += p
+        for p, (q, _) in replies:
+            plays[q] += p
         loss = tuple(sum((p * q[i] for q, p in plays.items()), Fraction(0)) for i in self.game.actions)
         counted = tuple(tuple(self._counted(plays, i, cost) for cost in COSTS) for i in self.game.actions)
-        return Round(loss, counted, sum((p * reply.slack for p, reply in replies), Fraction(0)))
+        return Round(loss, counted, sum((p * slack for p, (_, slack) in replies), Fraction(0)))
 
     def _profile(self, totals: Totals, x: int) -> Totals:
         return tuple(

@@ -101,7 +101,7 @@ def test_one_violation_is_enough(column: str) -> None:
 def test_leftover_rules(leftover: Leftover, profile: tuple[int, ...], q_star: tuple[Fraction, ...]) -> None:
     """The rest that phi leaves is shared as the learner's option of that name says; then exploration is mixed in."""
     player = Player(Variant("half", Half(), leftover=leftover), 3, F(6))
-    assert player.reply(profile).q == tuple(share / 2 + F(1, 6) for share in q_star)
+    assert player.reply(profile)[0] == tuple(share / 2 + F(1, 6) for share in q_star)
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ class Enumerated:
             by_action: list[list[Any]] = [[np.inf] for _ in self._actions]
             for total, labels in zip(totals, labelings, strict=True):
                 by_action[labels[row]].append(total)
-            return 0, self._player.reply(tuple(map(min, by_action))).q
+            return 0, self._player.reply(tuple(map(min, by_action)))[0]
         stays = self._scheme.kept is None or (self._scheme.kept and totals[leader] == least)
         leader = leader if stays else totals.index(least)
         return leader, self._followed[labelings[leader][row]]
