@@ -123,11 +123,6 @@ class Optimism:
         """Return the stake of round t (1, 2, ...); with a horizon it is that of every round."""
         return min(BOLDEST, self._unit if self._horizon is not None else self._unit / sqrt(t))
 
-    @property
-    def stakes(self) -> tuple[float, ...]:
-        """Return what a ledger should bet too: the one stake of all rounds, where there is one."""
-        return () if self._horizon is None else (self.stake(1),)
-
     def estimate(self, cost: float, estimate: float, t: int) -> float:
         """Return x for the cost c of round t and its estimate e."""
         return proved(cost, estimate, self.stake(t))

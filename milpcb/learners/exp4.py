@@ -41,7 +41,8 @@ class Weighing(Learner):
         self._optimism: Optimism | None = None
         if choice("estimates", estimates, get_args(Estimates)) == "optimistic":
             self._optimism = Optimism(self._log_count, self.n_actions, horizon, self.bolder)
-            self.ledger.bet(*self._optimism.stakes)
+            if horizon is not None:  # then one stake is that of all rounds
+                self.ledger.bet(self._optimism.stake(1))
 
     def _sure(self, log_union: float, confidence: float) -> float:
         """Return the price of the largest stake that is at most every stake of the run; NaN for none."""

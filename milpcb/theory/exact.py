@@ -191,8 +191,13 @@ class ExactRun:
 
     def outcomes(self, base: Totals, n: int, x: int, i: int, cost: int) -> dict[Totals, Fraction]:
         """Return the bases that counting action i may lead to, with their probabilities, where it has this ``cost``."""
-        policies, law = self.game.playing[x][i], self.round(base, n, x).counted[i][cost]
-        return {_raised(base, policies, step): p for step, p in law.items()}
+        found: dict[Totals, Fraction] = {}
+        for step, p in self.round(base, n, x).counted[i][cost].items():
+            totals = list(base)
+            for policy in self.game.playing[x][i]:
+                totals[policy] += step
+            found[tuple(totals)] = p
+        return found
 
     def condition(self, base: Totals, n: int) -> Fraction:
         """Return the slack of condition (1) before a round: Rel(past) - E_x max_c E[c(y) + Rel(past and round)].
@@ -267,13 +272,6 @@ class ExactRun:
                 law[tuple(noise[labels[x]] for labels in self.game.labelings)] += self.game.law[x] * p
         parts = lcm(*(p.denominator for p in law.values()))
         return {noise: int(p * parts) for noise, p in law.items()}, parts
-
-
-def _raised(base: Totals, policies: list[int], step: Any) -> Totals:
-    total = list(base)
-    for policy in policies:
-        total[policy] += step
-    return tuple(total)
 
 
 TWO_ACTIONS: list[Labelings] = [  # every class on two contexts
