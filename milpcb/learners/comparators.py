@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from milpcb.core.checks import whole_array
+from milpcb.core.checks import index, whole_array
 from milpcb.errors import InputError
 from milpcb.learners.base import Learner
 from milpcb.types import Floats, Ints
@@ -61,9 +61,7 @@ class BestInHindsight(Learner):
         self._q = np.eye(n_actions)[labels]
 
     def _act(self, row: int) -> Floats:
-        if row >= len(self._q):
-            raise InputError(f"row must be an integer in 0..{len(self._q) - 1}, got {row}")
-        return np.array(self._q[row])
+        return np.array(self._q[index("row", row, len(self._q))])
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Learn nothing."""
