@@ -205,12 +205,7 @@ def _propensity(values: Any, action: Ints, names: tuple[str, ...]) -> tuple[Floa
         full = np.full((n, K), np.nan)
         full[np.arange(n), action] = _logged(array)
         return full, False
-    if array.shape not in {(K,), (n, K)}:
-        raise InputError(
-            f"propensity has shape {array.shape}; give ({n},) of what was done, ({n}, {K}) of every action, or ({K},) "
-            "where it is the same in every row"
-        )
-    full = divided(np.array(np.broadcast_to(array, (n, K))))
+    full = chances("propensities", array, names, n, f"({n},) of what was done, ")
     _logged(full[np.arange(n), action])
     return full, array.ndim == 1
 
@@ -224,12 +219,13 @@ def _logged(logged: Floats) -> Floats:
     return logged
 
 
-def chances(what: str, table: Any, actions: Sequence[str], n: int) -> Floats:
-    """Return the probabilities (n, K) of actions: of every row, or by a mapping from names to what all rows share."""
-    array = number_array(what, by_action(what, table, actions))
-    if array.shape not in {(len(actions),), (n, len(actions))}:
-        raise InputError(f"{what} have shape {array.shape}; give one of each action in each row: ({n}, {len(actions)})")
-    return divided(np.array(np.broadcast_to(array, (n, len(actions)))), what=what)
+def chances(what: str, table: Any, actions: Sequence[str], n: int, other: str = "") -> Floats:
+    """Return the probabilities (n, K) of actions, of every row or the same in all; ``other`` is one more form."""
+    array, K = number_array(what, by_action(what, table, actions)), len(actions)
+    if array.shape not in {(K,), (n, K)}:
+        forms = f"{other}({n}, {K}) of every action, or ({K},) where they are the same in every row"
+        raise InputError(f"{what} have shape {array.shape}; give {forms}")
+    return divided(np.array(np.broadcast_to(array, (n, K))), what=what)
 
 
 def divided(full: Floats, first: int = 0, what: str = "propensities") -> Floats:
