@@ -11,7 +11,7 @@ import numpy as np
 
 from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.constraints.by_names import EVERY_KIND, listed
-from milpcb.core.checks import choice, context_array, index, instance
+from milpcb.core.checks import context_array, index, instance
 from milpcb.data.actions import own_names
 from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.offline.scores import Scores, check_scores
@@ -20,8 +20,6 @@ from milpcb.oracles.base import Oracle
 from milpcb.oracles.near_best import without_columns
 from milpcb.protocols import FoundPolicy, Opened, PolicyClass, open_class
 from milpcb.types import Floats, Ints
-
-KINDS = ("search", "milp", "enumeration", "audited")
 
 
 class Best(NamedTuple):
@@ -49,13 +47,13 @@ class Question:
     @cached_property
     def oracle(self) -> Oracle:
         """The oracle, opened when it is first asked."""
-        opened, kind = self.policies, choice("kind", self.kind, KINDS)
+        opened = self.policies
         if not isinstance(opened, Opened):
             instance("policies", opened, PolicyClass, "a policy class, as in DecisionTrees(n_actions=2)")
             opened = open_class(opened, self.contexts)
         needed = {"search", "constraints"} if self.constraints else {"search"}
-        kind = kind if kind != "search" or needed <= opened.capabilities else "milp"
-        return open_oracle(opened, self.rows, kind=kind, constraints=list(self.constraints))
+        left = isinstance(self.kind, str) and self.kind == "search" and not needed <= opened.capabilities
+        return open_oracle(opened, self.rows, kind="milp" if left else self.kind, constraints=list(self.constraints))
 
     def close(self) -> None:
         """Let go of the oracle and of the numbers, gigabytes of a million rows, until they are asked for again."""
