@@ -240,7 +240,7 @@ def compress(
     products = sizes[:, :, None] * np.multiply.outer(base, base) + squared[:, :, None] * np.eye(K)
     products += residual[:, :, None] * base + residual[:, None, :] * base[:, None]
     outcomes, known = (least + charge.min(), most + charge.max()), (base.min(), base.max())
-    propensity = float(smallest.min() if randomised else max(min_propensity, smallest.min()))
+    propensity = float(max(smallest.min(), 0.0 if randomised else min_propensity))
     return CompressedLog(
         codes=codes,
         sizes=sizes[:, 0],
