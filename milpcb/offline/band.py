@@ -30,8 +30,6 @@ there are R lotteries p the quantile is that of 1 - alpha / R. Rows that belong 
 The p-value is the share of draws whose noise A reaches T, the greatest v - lambda V.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -128,7 +126,7 @@ def band(
     return claim, (ends[0], ends[1]), most
 
 
-def _claims(every: Sequence[Process], noise: Floats, chosen: Ints, level: float) -> tuple[Claim, float]:
+def _claims(every: Sequence["Process"], noise: Floats, chosen: Ints, level: float) -> tuple[Claim, float]:
     """Return the least favourable claim over all lotteries, from the ``noise`` (draws, R, 2); and the most to gain."""
     down = noise[:, :, 1].max(axis=1)
     reaches = [quantile(np.maximum(up, UPPER * down), level) for up in noise[:, :, 0].T]

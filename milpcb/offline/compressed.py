@@ -11,12 +11,10 @@ and its treatment cost. The residual is 0 where another action was done, so sums
 from those of the residuals and of their squares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.stats import norm
@@ -44,7 +42,7 @@ class EntryRanges(NamedTuple):
     difference: float
 
     @classmethod
-    def between(cls, outcomes: tuple[float, float], known: tuple[float, float], least: float) -> EntryRanges:
+    def between(cls, outcomes: tuple[float, float], known: tuple[float, float], least: float) -> Self:
         """Return the ranges by the ends of the outcomes, of the regressions, and the ``least`` propensity."""
         (y0, y1), (m0, m1) = outcomes, known
         low, high = -np.inf, np.inf

@@ -12,8 +12,6 @@ squares that add up to the standard error the rare large ones are missing in sho
 the mean square of y - m, where the policy was followed, and the known q, none counted as less than 1 / sqrt(n).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -9,13 +9,11 @@ A base that is itself a policy of the class keeps its own limit, though the band
 beside.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import combinations
 from math import floor
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -122,7 +120,7 @@ class NoWorseThan:
         own = place("action of no_worse_than", self.than, self.outcome.actions)
         return np.full(len(self.outcome.table), np.argsort(self.outcome.columns(actions))[own])
 
-    def take(self, rows: Ints) -> NoWorseThan:
+    def take(self, rows: Ints) -> Self:
         """Return the limit on some of the rows."""
         return replace(self, outcome=self.outcome.take(rows))
 

@@ -13,8 +13,6 @@ in an order that follows from their contents, and the split of the median p-valu
 single split, as the law that is simulated is that of one split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum

@@ -1,10 +1,8 @@
 """A log: features, what was done, what came of it, and with which probability it was done."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -72,12 +70,12 @@ class Log:
         except (IndexError, InputError):  # features of a model of the caller's own
             return {}
 
-    def by(self, actions: tuple[str, ...], order: Ints) -> Log:
+    def by(self, actions: tuple[str, ...], order: Ints) -> Self:
         """Return the log with its actions in the ``order`` (K,) of these numbers, and then called ``actions``."""
         known = None if self.propensity is None else self.propensity[:, order]
         return replace(self, action=np.argsort(order)[self.action], actions=actions, propensity=known)
 
-    def take(self, rows: Ints) -> Log:
+    def take(self, rows: Ints) -> Self:
         """Return the log of ``rows`` (numbers); the names of the actions stay, so one may be missing."""
         return replace(
             self,

@@ -1,11 +1,9 @@
 """A question about a policy class on given rows, under side constraints: which policy is the best by some costs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -82,7 +80,7 @@ class Question:
             played[own] = found.predict(self.oracle.contexts[own])
         return played
 
-    def without(self, *columns: int) -> Question:
+    def without(self, *columns: int) -> Self:
         """Return the question about policies that do not read these columns; the cut points of the others stay."""
         for column in columns:
             index("a column", column, self.rows.shape[1])
@@ -90,14 +88,14 @@ class Question:
         same = contexts is self.rows  # a million rows are not read again
         return replace(self, policies=policies, contexts=self.contexts if same else contexts)
 
-    def with_options(self, **options: Any) -> Question:
+    def with_options(self, **options: Any) -> Self:
         """Return the question about the class with other options, such as ``depth`` or ``max_leaves``."""
         known = is_dataclass(self.policies)
         if missing := [name for name in options if not (known and hasattr(self.policies, name))]:
             raise InputError(f"{type(self.policies).__name__} has no option '{missing[0]}'")
         return replace(self, policies=replace(self.policies, **options))
 
-    def under(self, constraints: Constraint | Sequence[Constraint]) -> Question:
+    def under(self, constraints: Constraint | Sequence[Constraint]) -> Self:
         """Return the question about policies that keep further side constraints."""
         further: Any = listed(constraints, EVERY_KIND)  # they are bound to the rows
         return replace(self, constraints=(*self.constraints, *further))

@@ -6,8 +6,6 @@ Claims are made against every vertex, and the least favourable counts (an inters
 wrong only if the claim against the true best is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product

@@ -8,11 +8,9 @@ with m = 0 ("ips", Horvitz and Thompson 1952), the self-normalised mean sum(y / 
 action ("snips", Hajek), or a cross-fitted regression ("dr", Robins, Rotnitzky and Zhao 1994; "dm", this alone).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -105,7 +103,7 @@ class Scores:
         """Return the columns (K,) of the table that belong to ``actions``, by name; raises InputError."""
         return matched("the scores", self.actions, actions or self.actions)
 
-    def by(self, actions: Sequence[str]) -> Scores:
+    def by(self, actions: Sequence[str]) -> Self:
         """Return the scores with a column for each of ``actions``, by name; as they are where there are no names."""
         order = self.columns(actions)
         if tuple(actions or self.actions) == self.actions:
@@ -113,7 +111,7 @@ class Scores:
         tables = {name: getattr(self, name)[:, order] for name in ("table", "regression", "charge", "unseen")}
         return replace(self, log=self.log.by(tuple(actions), order), **tables)
 
-    def take(self, rows: Ints) -> Scores:
+    def take(self, rows: Ints) -> Self:
         """Return the scores of some rows; the diagnostics stay those of all."""
         names = ("table", "weight", "fold", "regression", "charge", "unseen")
         return replace(self, log=self.log.take(rows), **{name: getattr(self, name)[rows] for name in names})

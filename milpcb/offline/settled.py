@@ -8,13 +8,11 @@ leaders p and G that of stakes, is one query a stake. Where one stake does not r
 listed, and each is refuted by any stake.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from math import log, log1p
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -45,7 +43,7 @@ class TrialRows(NamedTuple):
     @classmethod
     def of(
         cls, context: Ints, action: Ints, cost: Floats, chance: Floats, floor: Floats, K: int, expected: Any = None
-    ) -> TrialRows:
+    ) -> Self:
         """Return the rows by the ``action`` (n,), its ``cost`` in [0, 1] and its probability, ``chance``.
 
         The ``floor`` (n,) is the least probability of any action on any context, known before the row. Costs (n, K) are

@@ -7,8 +7,6 @@ the scores "ips" and "snips", and of their squares and products, though the self
 randomised trial are known at the end of the pass only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -58,10 +56,10 @@ class Known:
     chances: Floats | None = None  # (n, K) propensities of all actions, None where they are not known
     barred: Bools | None = None  # (n, K) where the log has no rows of an action, None for nowhere
 
-    def part(self, rows: Any) -> Known:
+    def part(self, rows: Any) -> Self:
         """Return some of the rows."""
         parts: list[Any] = [None if column is None else column[rows] for column in vars(self).values()]
-        return Known(*parts)
+        return type(self)(*parts)
 
     def least(self, n_actions: int) -> Floats:
         """Return the least propensity (K,) of each action in the rows where it is known, infinite where in none."""

@@ -1,7 +1,5 @@
 """Prices of restrictions, in a table of costs or by a log with intervals, and the front of two outcomes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -33,6 +31,30 @@ class Price:
     best: Best | None
     lower: float = float("nan")
     upper: float = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class GainBand:
+    """A band for the gains of all policies of a class at once, in the unit of the outcome per row.
+
+    With the totals a and b of the ``floors``, two tables of costs (n, K), a policy gains from -a - reach to
+    -b + reach / UPPER. The greatest lower end of the class is ``lower``, the greatest upper end ``upper``.
+    """
+
+    reach: float
+    floors: tuple[Floats, Floats]
+    lower: float
+    upper: float
+
+    def ends(self, question: Question) -> tuple[float, float]:
+        """Return the greatest lower end and the greatest upper end of some policies."""
+        low, high = (-question.best(floor).value for floor in self.floors)
+        return low - self.reach, high + self.reach / UPPER
+
+    @property
+    def slack(self) -> float:
+        """How far above its least total the second floor may be, for a policy not shown to be worse than the best."""
+        return max(0.0, self.upper - self.lower)
 
 
 def prices(
@@ -81,30 +103,6 @@ def prices(
         if progress is not None:
             progress(len(found), len(restrictions))
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class GainBand:
-    """A band for the gains of all policies of a class at once, in the unit of the outcome per row.
-
-    With the totals a and b of the ``floors``, two tables of costs (n, K), a policy gains from -a - reach to
-    -b + reach / UPPER. The greatest lower end of the class is ``lower``, the greatest upper end ``upper``.
-    """
-
-    reach: float
-    floors: tuple[Floats, Floats]
-    lower: float
-    upper: float
-
-    def ends(self, question: Question) -> tuple[float, float]:
-        """Return the greatest lower end and the greatest upper end of some policies."""
-        low, high = (-question.best(floor).value for floor in self.floors)
-        return low - self.reach, high + self.reach / UPPER
-
-    @property
-    def slack(self) -> float:
-        """How far above its least total the second floor may be, for a policy not shown to be worse than the best."""
-        return max(0.0, self.upper - self.lower)
 
 
 def gain_band(
