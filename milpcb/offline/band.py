@@ -119,24 +119,14 @@ def band(
         noise[draw] = np.maximum([gain.greatest(counts) for gain in gains], 0.0)
     reach = quantile(spread, level) + value.penalty(chosen)
     ends = sorted(scores.sign * (centre + end) for end in (-reach, reach))
-    claim, most = _claims(gains, noise, chosen, level)
-    if scores.log.group is None:
-        z = float(norm.ppf(1 - (1 - level) / len(gains)))
-        most = min(gain.most(z) for gain in gains)
-    return claim, (ends[0], ends[1]), most
-
-
-def _claims(every: Sequence["Process"], noise: Floats, chosen: Ints, level: float) -> tuple[Claim, float]:
-    """Return the least favourable claim over all lotteries, from the ``noise`` (draws, R, 2); and the most to gain."""
-    down = noise[:, :, 1].max(axis=1)
-    reaches = [quantile(np.maximum(up, UPPER * down), level) for up in noise[:, :, 0].T]
+    ups, down = noise[:, :, 0].T, noise[:, :, 1].max(axis=1)
+    reaches = [quantile(np.maximum(up, UPPER * down), level) for up in ups]
     widest = max(reaches) / UPPER
-    claims = []
-    for each, reach, up in zip(every, reaches, noise[:, :, 0].T, strict=True):
-        gain, penalty, itself = each.total(chosen), each.penalty(chosen), not each.at(chosen).any()
-        ends = (0.0, 0.0) if itself else (gain - penalty - reach, gain + penalty + widest)
-        claims.append(Claim(gain, *ends, each.p_value(up)))
-    return least_favourable(claims), min(each.greatest_on_all(-1.0) for each in every) + widest
+    z = float(norm.ppf(1 - (1 - level) / len(gains)))
+    grouped = scores.log.group is not None
+    most = min(gain.greatest_on_all(-1.0) + widest if grouped else gain.most(z) for gain in gains)
+    claims = [gain.claim(chosen, up, reach, widest) for gain, up, reach in zip(gains, ups, reaches, strict=True)]
+    return least_favourable(claims), (ends[0], ends[1]), most
 
 
 class Process:
@@ -182,6 +172,12 @@ class Process:
     def penalty(self, chosen: Ints) -> float:
         """Return lambda V of the policy that plays ``chosen`` (n,)."""
         return float(self._slope * np.square(self.at(chosen)).sum())
+
+    def claim(self, chosen: Ints, noise: Floats, reach: float, widest: float) -> Claim:
+        """Return the claim on the policy that plays ``chosen`` (n,), by q and q / r; its gain over itself is 0."""
+        gain, penalty, itself = self.total(chosen), self.penalty(chosen), not self.at(chosen).any()
+        ends = (0.0, 0.0) if itself else (gain - penalty - reach, gain + penalty + widest)
+        return Claim(gain, *ends, self.p_value(noise))
 
     def most(self, z: float) -> float:
         """Return a bound that the gain of the best policy exceeds no more often than a normal variable does ``z``."""

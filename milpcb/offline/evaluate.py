@@ -152,13 +152,15 @@ def evaluate(
     check_scores(scores)
     table, n, names = scores.log.features if contexts is None else contexts, len(scores.table), scores.actions
     drawn = _is_drawn(policy)
-    assigned = chances("probabilities", policy, names, n) if drawn else _played(policy, table, names, n)
+    assigned: Any = chances("probabilities", policy, names, n) if drawn else played(policy, table, names)
+    if len(assigned) != n:
+        raise InputError(f"the policy plays {len(assigned)} actions for {n} rows; give contexts of all")
     parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") and not drawn else np.full(n, -1)
     kind = choice("interval", interval, INTERVALS)
     if kind == ADAPTIVE and drawn:
         raise InputError('interval="adaptive" is for a policy that does not draw its actions')
     share = check_level(level)
-    made = adapted(scores, assigned.astype(np.int64)) if kind == ADAPTIVE else scores
+    made = adapted(scores, assigned) if kind == ADAPTIVE else scores
     inside = {part: parts == part for part in np.unique(parts[made.weight > 0]).tolist() if part >= 0}
     other = best_reference(made) if reference is None else matching(reference, made)
     own, alike, logged = _got(made.table, assigned), other.played(made.table), scores.logged
@@ -182,7 +184,7 @@ def evaluate(
         gain = over_best(gain, *({i: mean(each, sure=sure) for i, each in enumerate(rivals)} for sure in levels))
     value = mean(own, every)
     if kind == ADAPTIVE and every:
-        value = adaptive_value(made, assigned.astype(np.int64), share)
+        value = adaptive_value(made, assigned, share)
     return Evaluation(
         value=value,
         constants={name: mean(made.table[:, k], constants[k]) for k, name in enumerate(names)},
@@ -208,13 +210,6 @@ def _is_drawn(policy: Any) -> bool:
     """Return whether a policy is given by probabilities: a mapping, or a table of two dimensions."""
     table = np.array(policy, dtype=object) if isinstance(policy, list) else policy
     return isinstance(policy, Mapping) or (not hasattr(policy, "predict") and len(getattr(table, "shape", ())) == 2)
-
-
-def _played(policy: Any, contexts: Any, actions: tuple[str, ...], n: int) -> Ints:
-    assigned = played(policy, contexts, actions)
-    if len(assigned) != n:
-        raise InputError(f"the policy plays {len(assigned)} actions for {n} rows; give contexts of all")
-    return assigned
 
 
 def _got(table: Floats, assigned: Ints | Floats) -> Floats:
