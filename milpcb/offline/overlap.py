@@ -169,23 +169,23 @@ def _candidates(
     if len(rows) > size:
         rows = np.sort(child(0, "offline", "overlap").choice(len(action), size, replace=False))
     holds = np.array([test.holds[rows] for test in tests], dtype=np.float32)
-    one, other = np.triu_indices(len(tests), 1 if len(tests) <= MOST_TESTS else len(tests))
-    first = np.arange(len(tests))
-    for left, right in ((first, first), (one, other)):
-
-        def counted(weight: Floats, left: Ints = left, right: Ints = right) -> Floats:
-            own = holds * weight[rows].astype(np.float32)
-            single = left is right
-            return np.asarray(own.sum(axis=1) if single else (own @ holds.T)[left, right], dtype=float)
-
-        sizes = counted(each)
+    both = [np.triu_indices(len(tests), 1)] if len(tests) <= MOST_TESTS else []
+    for pairs in (None, *both):
+        sizes = _counted(holds, each[rows], pairs)
         tested = 2 * max(1, int((sizes > 0).sum())) * expected.shape[1]
         for k in range(expected.shape[1]):
-            seen = counted(each * (action == k))
-            lacking = np.flatnonzero(_is_missing(seen, sizes, counted(expected[:, k]), tested, least))
+            seen = _counted(holds, (each * (action == k))[rows], pairs)
+            by_chance = _counted(holds, expected[rows, k], pairs)
+            lacking = np.flatnonzero(_is_missing(seen, sizes, by_chance, tested, least))
             order = np.lexsort((-sizes[lacking], seen[lacking] > 0))
             for i in lacking[order[:MOST_PARTS]].tolist():
-                yield k, [tests[number] for number in dict.fromkeys((int(left[i]), int(right[i])))], tested
+                yield k, [tests[i]] if pairs is None else [tests[side[i]] for side in pairs], tested
+
+
+def _counted(holds: Any, weight: Floats, pairs: Any) -> Floats:
+    """Return the weight of the rows where a test, or a pair of tests, ``holds`` (tests, n)."""
+    own = holds * weight.astype(np.float32)
+    return np.asarray(own.sum(axis=1) if pairs is None else (own @ holds.T)[pairs], dtype=float)
 
 
 def _exact(chosen: list[ColumnTest], done: Bools, action: int) -> UnseenPart:
