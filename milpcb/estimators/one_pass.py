@@ -70,7 +70,7 @@ class Sample:
         numbers = self.n + np.arange(len(frame))
         self.n += len(frame)
         self._parts.append(self._thinned(frame, numbers, self._is_new(frame)))
-        while sum(int((~new).sum()) for *_, new in self._parts) > MOST_ROWS:
+        while self.n > MOST_ROWS * self.step:
             self.step *= 2
             self._parts = [self._thinned(*part) for part in self._parts]
 
