@@ -80,7 +80,7 @@ VENDORS = {
     ),
     "threadpoolctl": ("milpcb.experiments.run.runner", "milpcb.offline"),
     "tomli_w": ("milpcb.experiments.results.store",),
-    "typing_extensions": ("milpcb.experiments.study.config", "milpcb.experiments.results.schemas"),
+    "typing_extensions": ("milpcb.experiments.study.sections",),
     "vowpalwabbit": ("milpcb.learners.rivals",),
     "xpress": ("milpcb.solvers.xpress",),
 }

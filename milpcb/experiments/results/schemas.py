@@ -3,20 +3,18 @@
 from functools import cache
 from typing import Annotated, Any, NotRequired, cast
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
-from typing_extensions import TypedDict
+from pydantic import Field, TypeAdapter, ValidationError
 
 from milpcb.errors import clipped
-from milpcb.experiments.study.sections import MOST_CELLS
+from milpcb.experiments.study.sections import MOST_CELLS, typed
 
-_list, _sometimes, _typed_dict = cast("tuple[Any, ...]", (list, NotRequired, TypedDict))  # of values, not of types
+_list, _sometimes = cast("tuple[Any, ...]", (list, NotRequired))  # of values, not of types
 
 
 def table(*, closed: bool = True, **keys: Any) -> Any:
     """Return the schema of a table with these keys; others are refused, unless the table is not ``closed``."""
     # Patterns are read by Python, as the names of files are made of its letters.
-    config = ConfigDict(extra="forbid" if closed else "allow", strict=True, regex_engine="python-re")
-    return with_config(config)(_typed_dict("Table", keys))
+    return typed(keys, extra="forbid" if closed else "allow", regex_engine="python-re")
 
 
 Key = Annotated[str, Field(pattern=r"^[0-9a-f]{16}\Z")]
@@ -57,11 +55,7 @@ POINT: dict[str, Any] = {
     "oracle_seconds": Number,
 }
 PERHAPS: dict[str, Any] = {"rule_changes": Whole | None, "confident": Number | None}
-FINISHED: dict[str, Any] = {
-    "key": Key,
-    "rounds": Annotated[list[Round], Field(min_length=1)],
-    "versions": Versions,
-}
+FINISHED: dict[str, Any] = {"key": Key, "rounds": Annotated[list[Round], Field(min_length=1)], "versions": Versions}
 CellRecord = table(
     **FINISHED,
     guarantee=Number | None,

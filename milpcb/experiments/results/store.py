@@ -35,12 +35,7 @@ from milpcb.experiments.study.cells import BEST, FORMAT, Kind, Study, Task
 from milpcb.experiments.study.sections import Config
 
 CONFIG, INDEX, LOCK = "config.toml", "study.json", ".milpcb.lock"
-_PLACES = {
-    "record": ("cells", "json"),
-    "part": ("cells", "part"),
-    "costs": ("costs", "json"),
-    "log": ("logs", "log"),
-}
+_PLACES = {"record": ("cells", "json"), "part": ("cells", "part"), "costs": ("costs", "json"), "log": ("logs", "log")}
 _SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "comparator": ComparatorRecord}
 _POLICY_FILE = re.compile(r"best_policy_[\w.+-]+\.(txt|svg)")
 _CONFIG_SEAL = re.compile(r'checksum = "([0-9a-f]{64})"\n\Z')

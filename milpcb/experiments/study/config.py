@@ -11,11 +11,10 @@ from inspect import Parameter
 from operator import or_
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, NotRequired, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Any, NotRequired, TypeVar, Union, get_args, get_origin
 
-from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter, ValidationError, WithJsonSchema, with_config
+from pydantic import Field, PlainValidator, TypeAdapter, ValidationError, WithJsonSchema
 from pydantic.errors import PydanticUserError
-from typing_extensions import TypedDict
 
 from milpcb.core.checks import check_file
 from milpcb.core.decimals import spaced
@@ -70,7 +69,7 @@ def _problem(error: ValidationError, known: list[str], where: str) -> KeyProblem
 @cache
 def table_of(component: Callable[..., Any], supplied: frozenset[str]) -> TypeAdapter[Any]:
     """Return the typed table of a component's options."""
-    return TypeAdapter(typed(keys_of(component, supplied)))
+    return TypeAdapter(sections.typed(keys_of(component, supplied)))
 
 
 def keys_of(component: Callable[..., Any], supplied: frozenset[str]) -> dict[str, Any]:
@@ -85,19 +84,13 @@ def keys_of(component: Callable[..., Any], supplied: frozenset[str]) -> dict[str
     return found
 
 
-def typed(keys: dict[str, Any], **settings: Any) -> Any:
-    """Return the type of a table with these keys, read strictly; ``settings`` are those of pydantic's ConfigDict."""
-    make, read_as = cast("Any", TypedDict), cast("ConfigDict", {"extra": "forbid", "strict": True, **settings})
-    return with_config(read_as)(make("Options", keys))
-
-
 def _readable(kind: Any) -> Any:
     """Return the type of an option as a config can hold it: without parts such as arrays, which no file has."""
     parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     kept = []
     for part in parts:
         try:
-            TypeAdapter(typed({"value": part}))
+            TypeAdapter(sections.typed({"value": part}))
         except (PydanticUserError, TypeError):
             continue
         kept.append(part)
@@ -243,9 +236,8 @@ class _Reader:
 
     def check_labels(self, config: sections.Config) -> None:
         """Raise InputError where a label is taken, as two curves would then look alike."""
-        lists: tuple[Collection[sections.Component], ...]
-        lists = (config.learners, config.environments, config.policies, config.oracles)
-        for section, entries in zip(("learners", "environment", "policies", "oracle"), lists, strict=True):
+        lists = {"environment": config.environments, "policies": config.policies, "oracle": config.oracles}
+        for section, entries in {"learners": config.learners, **lists}.items():
             labels = [entry.label for entry in entries]
             for index, label in enumerate(labels):
                 if label in labels[:index]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from milpcb.core.gate import named_classes
 from milpcb.errors import InputError
-from milpcb.experiments.study.sections import Component, Config
+from milpcb.experiments.study.sections import Config
 from milpcb.plugins import local_classes, registry
 from milpcb.plugins.local_classes import file_of
 
@@ -116,9 +116,8 @@ def foreign_parts(config: Config) -> list[str]:
         for name in dict.fromkeys(named_classes(config.table()))
         if (file := source_file(name))
     ]
-    lists: tuple[Sequence[Component], ...]
-    lists = (config.environments, config.policies, config.constraints, config.learners)
-    for kind, components in zip(("environment", "policies", "constraint", "learner"), lists, strict=True):
+    lists = {"environment": config.environments, "policies": config.policies, "constraint": config.constraints}
+    for kind, components in {**lists, "learner": config.learners}.items():
         for each in components:
             read = file_options(kind, each.name, each.options)
             found += [f"it reads {each.options[option]} ({option} of {each.name})" for option in read]

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, NotRequired, cast
 from pydantic import Field, TypeAdapter
 
 from milpcb.experiments.study import sections
-from milpcb.experiments.study.config import keys_of, typed
+from milpcb.experiments.study.config import keys_of
+from milpcb.experiments.study.sections import typed
 from milpcb.plugins import injection, registry
 
 OWN_CLASS = r"^[\w.]+:[\w.]+$"  # a class beside the config

@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field, PositiveFloat
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PositiveFloat, with_config
+from typing_extensions import TypedDict
 
 from milpcb.blocks import PLANNED
 from milpcb.core.text import escaped
@@ -19,6 +20,12 @@ MOST_CELLS = 100_000  # of one study
 Contexts = Literal["pool", "order", "empirical"]
 Rounds = Annotated[int, Field(gt=0, le=2**53)]  # rounds are counted in float64 too
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]  # a column of integers in every table format
+
+
+def typed(keys: dict[str, Any], **settings: Any) -> Any:
+    """Return the type of a table with these keys, read strictly; ``settings`` are those of pydantic's ConfigDict."""
+    make, read_as = cast("Any", TypedDict), cast("ConfigDict", {"extra": "forbid", "strict": True, **settings})
+    return with_config(read_as)(make("Options", keys))
 
 
 def _one_line(text: str) -> str:

@@ -118,15 +118,11 @@ def legend(figure: Figure, entries: Sequence[Entry], *, below: bool) -> None:
         figure.set_figheight(figure.get_figheight() + 1.4 * LINE * -(-len(entries) // columns) + 0.1)
         figure.legend(handles, labels, loc="outside lower center", ncols=columns, **style)
     else:
-        labels = [_fitted_beside(entry[1]) for entry in entries]
+        texts = [text.split("\n") for _, text in entries]
+        labels = ["\n".join([fitted(name, BESIDE, SMALL, lines=2), *more]) for name, *more in texts]
         lines = sum(label.count("\n") + 1 for label in labels)
         figure.set_figheight(max(figure.get_figheight(), LINE * (lines + 0.7 * len(labels)) + 0.4))
         figure.legend(handles, labels, loc="outside right upper", labelspacing=0.7, **style)
-
-
-def _fitted_beside(text: str) -> str:
-    name, *more = text.split("\n")
-    return "\n".join([fitted(name, BESIDE, SMALL, lines=2), *more])
 
 
 def with_text(name: str, text: str) -> str:

@@ -73,7 +73,12 @@ def against_key(results: Results, key: str) -> Drawing:
     values = frame["regret"].to_numpy()
 
     def draw(axes: Any, panel: Panel) -> None:
-        _draw_numbers(axes, panel, shown.looks, log=log)
+        for learner in panel.learners:
+            _draw_runs(axes, shown.looks[learner], panel.regrets(learner, "x"), -np.inf, linewidth=4, alpha=0.4)
+        numbers = panel.frame["x"].to_numpy()
+        scale_axis(axes.xaxis, log=wants_log(numbers, 4.0))
+        tick_at(axes.xaxis, numbers)
+        scale_axis(axes.yaxis, log=log)
         if random:
             axes.axhline(100.0, **RANDOM)
             axes.set_ylim(min(0.0, values.min()), 1.05 * max(100.0, values.max()))
@@ -186,12 +191,3 @@ def _by_number(results: Results, frame: pl.DataFrame) -> list[Panel]:
         for horizon in results.horizons
         for panel in panels_of(frame.filter(pl.col("horizon") == horizon))
     ]
-
-
-def _draw_numbers(axes: Any, panel: Panel, look: Mapping[str, Look], *, log: bool) -> None:
-    for learner in panel.learners:
-        _draw_runs(axes, look[learner], panel.regrets(learner, "x"), -np.inf, linewidth=4, alpha=0.4)
-    values = panel.frame["x"].to_numpy()
-    scale_axis(axes.xaxis, log=wants_log(values, 4.0))
-    tick_at(axes.xaxis, values)
-    scale_axis(axes.yaxis, log=log)

@@ -133,9 +133,8 @@ def band(results: Results, *, of_longest: bool = True) -> str:
 
 def constraint_words(settings: Mapping[str, Any]) -> str:
     """Return the side constraints of the study as the config has them; "" where there are none."""
-    return listed([_rule(table) for table in settings.get("constraints", [])])
-
-
-def _rule(table: Mapping[str, Any]) -> str:
-    options = (f"{key} = {legible(str(value))}" for key, value in table.items() if key not in {"name", "label"})
-    return f"{table.get('name')} ({', '.join(options)})"
+    rules = []
+    for table in settings.get("constraints", []):
+        options = (f"{key} = {legible(str(value))}" for key, value in table.items() if key not in {"name", "label"})
+        rules.append(f"{table.get('name')} ({', '.join(options)})")
+    return listed(rules)
