@@ -8,7 +8,7 @@ import polars as pl
 
 from milpcb import rng
 from milpcb.experiments.study.cells import Task
-from milpcb.experiments.study.sections import Component, Config
+from milpcb.experiments.study.sections import Config
 from milpcb.experiments.study.worlds import open_world
 from milpcb.oracles.base import Oracle
 from milpcb.plugins import injection, registry
@@ -42,8 +42,10 @@ def settings(config: Config) -> Iterator[BoundTask]:
     for environment, policies, horizon in product(config.environments, config.policies, config.experiment.horizon):
         shared = (config.constraints, horizon, seed, config.experiment.checkpoints)
         world = open_world(Task(environment, policies, *shared, "", folder=config.run.folder))
-        oracle, pool = world.comparator_oracle(), world.knowledge("pool")
-        yield BoundTask(_name(config, environment, policies), oracle, pool, horizon, seed)
+        several = [(config.environments, environment.label), (config.policies, policies.label)]
+        parts = [label for sections, label in several if len(sections) > 1]
+        name = ", ".join(parts or [policies.label, environment.label])
+        yield BoundTask(name, world.comparator_oracle(), world.knowledge("pool"), horizon, seed)
 
 
 def compute_bound(setting: BoundTask, noise: str, draws: int, tick: Callable[[int], None]) -> Bound:
@@ -65,9 +67,3 @@ def bounds_frame(bounds: list[Bound]) -> pl.DataFrame:
         rows.append((*shared, "own", *value.best))
     names = ("setting", "horizon", "noise", "draws", "scale", "estimate", "half_width", "closed_form")
     return pl.DataFrame(rows, schema=names, orient="row")
-
-
-def _name(config: Config, environment: Component, policies: Component) -> str:
-    several = [(config.environments, environment.label), (config.policies, policies.label)]
-    parts = [label for sections, label in several if len(sections) > 1]
-    return ", ".join(parts or [policies.label, environment.label])

@@ -72,7 +72,7 @@ def table_of(component: Callable[..., Any], supplied: frozenset[str]) -> TypeAda
     return TypeAdapter(sections.typed(keys_of(component, supplied)))
 
 
-def keys_of(component: Callable[..., Any], supplied: frozenset[str]) -> dict[str, Any]:
+def keys_of(component: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str, Any]:
     """Return the types of a component's options by name, with defaults for the schema."""
     hints, found = injection.types(component, supplied), dict[str, Any]()
     for key, parameter in injection.options(component, supplied).items():
@@ -215,9 +215,8 @@ class _Reader:
             advice = 'the oracle of a learner takes the place of [oracle]: give its kind = "..." too'
             raise self._wrong(section, advice, "oracle", index)
         oracles = (self.oracle(section, index, dict(asked)),) if asked else common
-        knows: dict[str, Any] = {"contexts": own.contexts, "max_horizon": own.max_horizon}
-        label = own.label or found.name
-        return sections.LearnerSection(found.name, found.options, label, oracle=asked, oracles=oracles, **knows)
+        more: dict[str, Any] = {"oracle": asked, "contexts": own.contexts, "max_horizon": own.max_horizon}
+        return sections.LearnerSection(found.name, found.options, own.label or found.name, oracles=oracles, **more)
 
     def oracle(self, section: str, index: int, table: dict[str, Any]) -> sections.Component:
         label = self._own(sections.OwnKeys, table, section, index).label

@@ -1,6 +1,6 @@
 """The JSON schema of a config, with which editors complete and check."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import reduce
 from inspect import cleandoc
 from operator import or_
@@ -20,7 +20,7 @@ _list, _literal, _sometimes = cast("tuple[Any, ...]", (list, Literal, NotRequire
 def schema() -> dict[str, Any]:
     """Return the JSON schema of a whole config; of classes of somebody's, anything goes."""
     oracles, learners = _oracles(own=False), _components("learners", oracle=_sometimes[_oracles(own=True)])
-    experiment = _options(sections.ExperimentSection)
+    experiment = keys_of(sections.ExperimentSection)
     tables = {
         "experiment": _table("experiment", cleandoc(str(sections.ExperimentSection.__doc__)), experiment),
         "environment": _one_or_many(_components("environment")),
@@ -28,7 +28,7 @@ def schema() -> dict[str, Any]:
         "oracle": _sometimes[_one_or_many(oracles)],
         "learners": Annotated[_list[learners], Field(min_length=1)],
         "constraints": _sometimes[_list[_components("constraints")]],
-        "run": _sometimes[_table("run", injection.summary(sections.RunSection), _options(sections.RunSection))],
+        "run": _sometimes[_table("run", injection.summary(sections.RunSection), keys_of(sections.RunSection))],
         "versions": NotRequired[Annotated[dict[str, Any], Field(description="of packages; milpcb writes it")]],
     }
     found: dict[str, Any] = TypeAdapter(_table("a study of milpcb", "", tables)).json_schema()
@@ -39,17 +39,13 @@ def _table(title: str, words: str, keys: dict[str, Any]) -> Any:
     return typed(keys, title=title, json_schema_extra={"description": words})
 
 
-def _options(part: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str, Any]:
-    return keys_of(part, frozenset(supplied))
-
-
 def _components(section: str, free: Collection[str] = (), **own: Any) -> Any:
     kind = sections.KIND_OF[section]
-    own = {**_options(sections.LearnerKeys if section == "learners" else sections.OwnKeys), **own}
+    own = {**keys_of(sections.LearnerKeys if section == "learners" else sections.OwnKeys), **own}
     each: list[Any] = [typed({"name": Annotated[str, Field(pattern=OWN_CLASS)]}, extra="allow", title="of your own")]
     for name in registry.entries(kind):
         component = registry.load(kind, name)
-        options = _options(component, registry.KINDS[kind].supplied)
+        options = keys_of(component, registry.KINDS[kind].supplied)
         options |= {key: _sometimes[options[key]] for key in free if key in options}
         each.append(_table(name, injection.summary(component), {"name": _literal[name], **own, **options}))
     return reduce(or_, each)
@@ -60,10 +56,10 @@ def _oracles(*, own: bool) -> Any:
     each = []
     for kind in registry.entries("oracle"):
         component = registry.load("oracle", kind)
-        options = _options(component, registry.KINDS["oracle"].supplied)
+        options = keys_of(component, registry.KINDS["oracle"].supplied)
         options |= {"solver": solver} if "solver" in options else {}
         needed = own or kind != sections.DEFAULT_KIND
-        named = {"kind": _literal[kind] if needed else _sometimes[_literal[kind]], **_options(sections.OwnKeys)}
+        named = {"kind": _literal[kind] if needed else _sometimes[_literal[kind]], **keys_of(sections.OwnKeys)}
         each.append(_table(kind, injection.summary(component), {**named, **options}))
     return reduce(or_, each)
 

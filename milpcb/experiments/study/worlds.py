@@ -243,8 +243,8 @@ def hindsight(
         if t + 1 in at:
             answer = oracle.minimise(totals)
             best[t + 1], policy = answer.value, answer.policy
-        if turns is not None and t + 1 in at:
-            in_turn[t + 1] = turns.least(totals)[-1].total
+            if turns is not None:
+                in_turn[t + 1] = turns.least(totals)[-1].total
         if turns is not None and t + 1 in turns.ends:
             turns.before[t + 1] = (totals.copy(), turns.least(totals))
     sequence = None if turns is None else turns.follow(stream, totals, horizon, at)

@@ -26,6 +26,7 @@ from milpcb.types import Floats
 LETTER = 0.45  # of the font's size: how wide a narrow letter is, about; where letters are wider, fewer are tried
 FEWEST = 6  # letters of a line, however narrow
 FORMATS = ("png", "svg")
+METADATA = {"png": ("", "Description"), "svg": ("Date", "Description"), "pdf": ("CreationDate", "Subject")}  # of words
 # Points: ticks and legends; labels and names of panels; the title. Every figure has one of two widths, so that text is
 # equally large wherever a page shows it: 9 points of 9 inches are 12.5 of 900 pixels, of which a capital takes 9.
 SMALL, MEDIUM, LARGE = 9, 10, 12
@@ -166,16 +167,12 @@ def render(
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # of a name in a script it has not
         for suffix in formats:
             buffer = io.BytesIO()
-            figure.savefig(buffer, format=suffix, dpi=dpi, metadata=_metadata(suffix, caption))
+            date, words = METADATA[suffix]
+            metadata: dict[str, Any] = {date: None} if date else {}
+            metadata |= {words: caption} if caption else {}
+            figure.savefig(buffer, format=suffix, dpi=dpi, metadata=metadata)
             pictures[suffix] = buffer.getvalue()
     return pictures
-
-
-def _metadata(suffix: str, caption: str) -> dict[str, Any]:
-    if suffix == "pdf":
-        return {"CreationDate": None, **({"Subject": caption} if caption else {})}
-    date: dict[str, Any] = {"Date": None} if suffix == "svg" else {}
-    return {**date, **({"Description": caption} if caption else {})}
 
 
 def _short(x: float, _position: int) -> str:  # as an axis has it: 20 000, 250, 0.05

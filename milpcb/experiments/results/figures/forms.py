@@ -27,6 +27,7 @@ from milpcb.experiments.results.figures.words import sentences
 FEW = 20  # points of a line, each of which has its mark
 NONE = ("None", "none", "", " ")  # matplotlib's words for no line and for no mark
 PIXELS = 96  # per inch
+NUMBER = re.compile(r"[-\u2212]?\d[\d \u202f\u2009]*(\.\d+)?%?")
 SYMBOLS = {
     "o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down", "P": "cross", "X": "x",
     "<": "triangle-left", ">": "triangle-right", "p": "pentagon", "*": "star", "h": "hexagon", "d": "diamond-tall",
@@ -65,7 +66,10 @@ def interactive_page(drawing: Drawing, looks: Mapping[str, Look]) -> bytes:
             heading = {"text": escape(text), "showarrow": False, "xanchor": "left", "yanchor": "bottom"}
             layout["annotations"].append(heading | where)
         traces += [{**trace, "xaxis": f"x{number}", "yaxis": f"y{number}"} for trace in _traces(axes, names)]
-    page: str = to_html(Page(_with_legend(traces), layout), include_plotlyjs=True, div_id="figure", config=OPTIONS)
+    # Each name is shown once: with its last trace, as lines come after areas.
+    last = {trace["legendgroup"]: place for place, trace in enumerate(traces) if "legendgroup" in trace}
+    shown = [{**trace, "showlegend": place in last.values()} for place, trace in enumerate(traces)]
+    page: str = to_html(Page(shown, layout), include_plotlyjs=True, div_id="figure", config=OPTIONS)
     words = sentences("" if drawing.alt in drawing.caption else drawing.alt, drawing.caption)
     head = f'<meta name="viewport" content="width=device-width"><title>{escape(title)}</title></head>'
     page = page.replace("</head>", head, 1).replace("<html>", '<!doctype html>\n<html lang="en">', 1)
@@ -95,14 +99,10 @@ def _axes_of(drawing: Drawing, axes: Any, number: int, domain: tuple[Any, Any]) 
             "zeroline": False, "gridcolor": "#ddd", "tickformat": ",", "hoverformat": ",.4~r",
         }  # fmt: skip
         texts = [tick.get_text() for tick in own.get_ticklabels()]
-        if any(not _is_number(text) for text in texts if text):  # names, not numbers
+        if any(text and not NUMBER.fullmatch(text) for text in texts):  # names
             axis |= {"tickvals": list(map(float, own.get_ticklocs())), "ticktext": [escape(text) for text in texts]}
         found[f"{letter}axis{number}"] = axis
     return found
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[-\u2212]?\d[\d \u202f\u2009]*(\.\d+)?%?", text) is not None
 
 
 def _traces(axes: Any, names: Mapping[str, str]) -> Iterator[Trace]:
@@ -112,7 +112,9 @@ def _traces(axes: Any, names: Mapping[str, str]) -> Iterator[Trace]:
             yield from (_area(path.vertices, colours[0], names) | {"hoverinfo": "skip"} for path in artist.get_paths())
     for patch in axes.patches:
         if isinstance(patch, Rectangle) and patch.get_fill():
-            yield _bar(axes, patch, names)
+            corners = axes.transData.inverted().transform(patch.get_window_extent().corners())[[0, 1, 3, 2]]
+            hover = {"hoveron": "fills", "hoverinfo": "name+text", "text": f"{patch.get_width():.4g}"}
+            yield _area(corners, patch.get_facecolor(), names) | hover
     for line in axes.lines:
         yield _line(axes, line, names)
 
@@ -132,12 +134,6 @@ def _line(axes: Any, line: Any, names: Mapping[str, str]) -> Trace:
     }  # fmt: skip
 
 
-def _bar(axes: Any, patch: Any, names: Mapping[str, str]) -> Trace:
-    corners = axes.transData.inverted().transform(patch.get_window_extent().corners())[[0, 1, 3, 2]]
-    words = f"{patch.get_width():.4g}"
-    return _area(corners, patch.get_facecolor(), names) | {"hoveron": "fills", "hoverinfo": "name+text", "text": words}
-
-
 def _area(corners: Any, colour: Any, names: Mapping[str, str]) -> Trace:
     red, green, blue, alpha = to_rgba(colour)
     fill = f"rgba({round(255 * red)},{round(255 * green)},{round(255 * blue)},{alpha:.2f})"
@@ -151,12 +147,6 @@ def _named(colour: str, names: Mapping[str, str]) -> Trace:
     if name is None:
         return {"hoverinfo": "skip"}
     return {"name": escape(name), "legendgroup": name, "hoverlabel": {"namelength": -1}}
-
-
-def _with_legend(traces: list[Trace]) -> list[Trace]:
-    """Show each name once: with its last trace, as lines come after areas."""
-    last = {trace["legendgroup"]: place for place, trace in enumerate(traces) if "legendgroup" in trace}
-    return [{**trace, "showlegend": place in last.values()} for place, trace in enumerate(traces)]
 
 
 def only(results: Results, learners: Sequence[str]) -> Results:

@@ -61,8 +61,10 @@ def drawn(plot: Plot, name: str = "", heading: str = "", alt: str = "", caption:
     """Draw a figure; the words are those of ``Drawing``."""
     n, narrow = len(plot.panels), plot.results.width < WIDE
     figure, every = _grid(plot, n, narrow=narrow)
+    room = (figure.get_figwidth() - name_room(figure)) / every[0].get_gridspec().ncols - 0.3
     for axes, panel in zip(every, plot.panels, strict=True):
-        _name_panel(axes, panel.name, plot.draw(axes, panel) or 0.0)
+        beside = plot.draw(axes, panel) or 0.0
+        axes.set_title(fitted(panel.name, room - beside, MEDIUM, lines=2), fontsize=MEDIUM, loc="left")
     _label_outside(figure, every, plot.below, plot.beside)
     looks = plot.results.looks
     lines = [(Line2D([], [], **looks[each].line()), with_text(each, text)) for each, text in plot.lines.items()]
@@ -86,11 +88,6 @@ def _grid(plot: Plot, n: int, *, narrow: bool) -> tuple[Figure, list[Any]]:
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
     return figure, every
-
-
-def _name_panel(axes: Any, name: str, beside: float) -> None:
-    room = (axes.figure.get_figwidth() - name_room(axes.figure)) / axes.get_gridspec().ncols - 0.3 - beside
-    axes.set_title(fitted(name, room, MEDIUM, lines=2), fontsize=MEDIUM, loc="left")
 
 
 def _label_outside(figure: Figure, every: Sequence[Any], below: str, beside: str) -> None:

@@ -137,8 +137,7 @@ class Results:
     @property
     def randoms(self) -> list[str]:
         """The learners that choose at random, whatever they see."""
-        names = registered(self.settings, "learners")
-        return [label for label in self.looks if names.get(label, label) == "uniform"]
+        return [label for label in self.looks if registered(self.settings, "learners").get(label, label) == "uniform"]
 
     def comparators(self, *, informed: bool = False) -> list[str]:
         """Return the learners that know the costs beforehand; ``informed`` adds those that see all of a round."""
