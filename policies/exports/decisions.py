@@ -118,13 +118,13 @@ OPPOSITE = {"<=": ">", ">": "<=", ">=": "<"}
 
 
 @dataclass(frozen=True)
-class Step:
+class WayStep:
     """A condition on the way to a part, in words; (column, sign, cut) of a ``bound`` that no missing value keeps."""
 
     words: str
     bound: tuple[str, str, float] | None = None
 
-    def implies(self, other: Step) -> bool:
+    def implies(self, other: WayStep) -> bool:
         """Return whether one bound implies another of the same column: above 7 implies above 6."""
         if self.bound is None or other.bound is None or self.bound[:2] != other.bound[:2]:
             return False
@@ -132,7 +132,7 @@ class Step:
         return cut <= other.bound[2] if sign == "<=" else cut >= other.bound[2]
 
 
-def ways_of(decision: Decision, names: Names, way: tuple[Step, ...] = ()) -> Iterator[tuple[str, ...]]:
+def ways_of(decision: Decision, names: Names, way: tuple[WayStep, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Yield the conditions on the way to each part, in words; those that a later one implies are left out."""
     if not isinstance(decision, If):
         yield tuple(step.words for step in way)
@@ -142,21 +142,21 @@ def ways_of(decision: Decision, names: Names, way: tuple[Step, ...] = ()) -> Ite
         yield from ways_of(below, names, (*(earlier for earlier in way if not step.implies(earlier)), step))
 
 
-def step_of(condition: Condition, names: Names, *, holds: bool) -> Step:
+def step_of(condition: Condition, names: Names, *, holds: bool) -> WayStep:
     """Return that a condition holds, or that it does not."""
     if isinstance(condition, (AllOf, AnyOf)) and len(condition.parts) == 1:
         return step_of(condition.parts[0], names, holds=holds)
     words = in_words(condition, names)
     if not isinstance(condition, Test):
-        return Step(words if holds else f"not ({words})")
+        return WayStep(words if holds else f"not ({words})")
     column, sign = names.column(condition.feature), condition.sign if holds else OPPOSITE[condition.sign]
     if isinstance(column, Number) and sign in ("<=", ">") and not condition.binary:
         words = f"{name_in_words(column.name)} {'up to' if sign == '<=' else 'above'} {written(condition.cut)}"
         if column.missing is not None and HOLDS[sign](column.missing, condition.cut):
-            return Step(f"{words} or missing")
-        return Step(words, (column.name, sign, condition.cut))
+            return WayStep(f"{words} or missing")
+        return WayStep(words, (column.name, sign, condition.cut))
     name, equals, value = words.rpartition(" = ")
-    return Step(words if holds else f"{name} other than {value}" if equals else f"not ({words})")
+    return WayStep(words if holds else f"{name} other than {value}" if equals else f"not ({words})")
 
 
 Part = tuple[list[dict[str, Any]], int]
