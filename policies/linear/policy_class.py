@@ -99,9 +99,7 @@ class OpenedLinear(Opened):
     def search(self) -> Search:
         self.require("search")
         if self._no_tables:
-            from policies.linear.search_branching import (
-                BranchingSearch,  # with it numba, which takes a second to import
-            )
+            from policies.linear.search_branching import BranchingSearch  # with it numba, which takes a second
 
             return BranchingSearch(self.scored)
         return TermSearch(TableTerms(self._supports), self.contexts)  # also where totals are too many to keep
@@ -174,8 +172,7 @@ class OpenedLinear(Opened):
     def _spread(self, support: Any, values: Any) -> Ints:
         """Return weights (d,) with these values on some features, and 0 elsewhere."""
         weights = np.zeros(self.scored.points.shape[1], dtype=np.int64)
-        if len(support):
-            weights[list(support)] = values
+        weights[list(support)] = values
         return weights
 
 
