@@ -89,11 +89,11 @@ class BistroPlus(Learner):
         self.relaxation: Relaxation = registry.load("relaxation", noise)()
         if queries is None:
             queries = "argmin" if once else "all"
+        choice("queries", queries, get_args(Queries))
         if leftover is None:
             leftover = "leader" if queries == "argmin" else "uniform"
         if estimator is None:
             estimator = self.relaxation.estimator
-        choice("queries", queries, get_args(Queries))
         choice("leftover", leftover, get_args(Leftover))
         choice("estimator", estimator, get_args(Estimator))
         self._queries, self._leftover_rule, self._estimator = queries, leftover, estimator
