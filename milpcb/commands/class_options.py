@@ -27,7 +27,7 @@ ESTIMATORS = {
     "linear_rules": "LoggedScoringRule",
 }
 HERE = (
-    "constraints", "missing", "treatment_cost", "random_state", "policies", "model_outcome",
+    "constraints", "monotone", "missing", "treatment_cost", "random_state", "policies", "model_outcome",
     "model_propensity",
 )  # fmt: skip
 
@@ -97,7 +97,16 @@ def estimator_of(source: Source, given: dict[str, Any], arguments: list[str], co
         random_state=given["seed"],
         missing=given["missing_side"],
         constraints=list(_constraints(given, source)),
+        monotone=dict(_ways(given["monotone"])) or None,
     )
+
+
+def _ways(texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for text in texts:
+        column, _, way = (part.strip() for part in text.rpartition("="))
+        if way not in ("more", "less") or not column:
+            raise InputError(f"cannot read --monotone '{text}': write COLUMN=more or COLUMN=less")
+        yield column, way
 
 
 def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:

@@ -39,6 +39,7 @@ THIN, THINNER = 7, 2
 @several("--always", metavar="ACTION:CONDITION", help="An action always where this holds.")
 @several("--parity", metavar="ACTION:COLUMN=DELTA", help="Largest difference of an action's rates by group.")
 @several("--no-worse", metavar="LIMIT", help="Limit on another outcome, kept with confidence: 'ill at most today'.")
+@several("--monotone", metavar="COLUMN=more", help="The action never goes down as the column grows; =less: never up.")
 @needs_rows("--front", default="", metavar="OUTCOME", help="The best rules for two outcomes at once, as in 'ill less'.")
 @several("--what-if", metavar="RESTRICTION", help="What a change of the rule would cost: 'without age', 'depth 1'.")
 @click.option("--missing-side", default="either", show_default=True, help="Of a missing number: yes, no or either.")

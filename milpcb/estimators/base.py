@@ -24,9 +24,11 @@ from milpcb.data.made_columns import SIDES, chosen_features, make_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, MilpcbError, OracleInexact, SearchTooLargeError
 from milpcb.estimators.inputs import Features, checked, read_weights
-from milpcb.estimators.rows import Rows, as_tests, explicit_cuts, total_of
+from milpcb.estimators.rows import Rows, as_tests, explicit_cuts, joints_of, total_of
 from milpcb.offline.question import Question
+from milpcb.offline.restrictions.monotone import ActionOrder, Ask, check_orderable
 from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
 from milpcb.plugins import registry
 from milpcb.protocols import Opened, PolicyClass, open_class
 from milpcb.types import Answer, Floats, Ints, Stop
@@ -50,6 +52,9 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         failed, "either" as the search finds best; a test that it is missing stands beside. With "yes" and "no" columns
         that were never missing may be missing later
     constraints : what the policy must keep, see share_at_most, parity, mean_at_most, never, always
+    monotone : names of columns of numbers, each with "more": the action never goes down, in the order of the actions,
+        as the column grows, whatever the other columns are (of values that were seen); or with "less": it never goes
+        up. A missing number is in no order
     kind : of the oracle: "auto" is the class's own exact search where it has one that can keep the constraints and has
         the options that are given of the three below, else a solver ("milp"). Any other kind must have them
     solver : of kinds "milp" and "audited", such as "highs" (None is that) or "scip"; ``milpcb solvers`` lists them
@@ -76,6 +81,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     features: Any = None
     missing: str = "either"
     constraints: Any = ()
+    monotone: Any = None
     kind: str = "auto"
     solver: str | None = None
     time_limit: float | None = None
@@ -180,6 +186,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         thresholds = explicit_cuts(self._thresholds(), columns, names, rows)
         policies = self._policy_class(len(actions), thresholds)
         check_order("the policy class", own_names(policies), [*map(action_name, actions.tolist())])
+        if joints := joints_of(self.monotone, columns, features.values, contexts):
+            rows = replace(rows, order=ActionOrder(joints, rows.contexts, thresholds))
         rules = bind_all(self._named_constraints(), NamedRows(features.values, actions.tolist(), rows, kept))
         self._search(policies, rows, costs, rules, features.schema, columns, actions, sign)
         return self
@@ -219,23 +227,42 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _optimise(self, policies: PolicyClass, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
         """Return the oracle's answer; a subclass may prefer one optimal policy to another."""
         contexts = rows.contexts
+        if rows.order is not None:
+            if self._counts_rows:
+                raise InputError("monotone is not for limits on the rows of a part: leave min_samples_... or it out")
+            check_orderable(policies)
+            opened: Any = open_class(policies, contexts)
+            explicit = opened.fixed() if getattr(policies, "thresholds", None) == "all" else policies
+            return rows.order.best(partial(self._opened, explicit), rules, costs)
         if self._counts_rows:
             counts = rows.sizes.astype(np.int64)
             if not np.array_equal(counts, rows.sizes):
                 raise InputError("a limit on rows counts them: give whole sample weights, or leave the limit out")
             contexts, costs = np.repeat(contexts, counts, axis=0), _on_first(costs, counts)
             rules = [replace(rule, weights=_on_first(np.asarray(rule.weights), counts)) for rule in rules]
-        opened = open_class(policies, contexts)
-        oracle = partial(open_oracle, opened, contexts, constraints=list(rules), **self._options())
-        try:
-            answer = oracle(kind=self._kind(opened, constrained=bool(rules))).minimise(costs)
-        except SearchTooLargeError:
-            if self._kind_named:
-                raise
-            answer = oracle(kind="milp").minimise(costs)
+        answer = self._opened(policies, contexts, rules)(costs)
         if answer.policy is None:
             raise OracleInexact(f"no policy was found in time_limit = {self.time_limit} seconds; give more")
         return answer
+
+    def _opened(self, policies: PolicyClass, contexts: Floats, rules: Sequence[LabelConstraint]) -> Ask:
+        """Return the oracle's ``minimise``; of kind "auto" a solver's where the search would hold too much."""
+        opened = open_class(policies, contexts)
+        oracle = partial(open_oracle, opened, contexts, constraints=list(rules), **self._options())
+        asked: Oracle | None = None
+
+        def ask(costs: Floats) -> Answer:
+            nonlocal asked
+            try:
+                asked = asked or oracle(kind=self._kind(opened, constrained=bool(rules)))
+                return asked.minimise(costs)
+            except SearchTooLargeError:
+                if self._kind_named:
+                    raise
+                asked = oracle(kind="milp")
+                return asked.minimise(costs)
+
+        return ask
 
     def _options(self) -> dict[str, Any]:
         limits = {"time_limit": check_time_limit(self.time_limit), "gap": check_gap(self.gap) or None}

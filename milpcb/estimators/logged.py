@@ -334,8 +334,8 @@ class FromLog(PolicyEstimator):
         choice("overlap", self.overlap, OVERLAPS)
         if self._order() is None:
             raise InputError("how many columns a part of such a policy tests has no bound; fit it to rows in memory")
-        if self._counts_rows:
-            raise InputError("limits on the rows of a part need the rows themselves: leave them out")
+        if self._counts_rows or self.monotone:
+            raise InputError("limits on the rows of a part, and monotone, need the rows themselves: leave them out")
         every = self.constraints if isinstance(self.constraints, (list, tuple)) else [self.constraints]
         if not all(isinstance(rule, ShareAtMost) for rule in every):
             raise InputError("of the constraints only share_at_most adds up over rows; learn from rows in memory")

@@ -1,4 +1,4 @@
-"""Rows and numbers that policies read: equal rows merged, with exact totals; weighted cut points."""
+"""Rows and numbers that policies read: equal rows merged, with exact totals; weighted cut points, and their order."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ import numpy as np
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import number_array, several, whole
 from milpcb.core.decimals import shortest_between, spaced
+from milpcb.core.text import escaped
 from milpcb.data.columns import Column, Number, Reached, Values
 from milpcb.errors import InfeasibleError, InputError, UnknownNameError, shown
 from milpcb.offline import NoWorseThan
+from milpcb.offline.restrictions.monotone import ActionOrder, Joint
 from milpcb.types import Answer, Floats, Ints
 
 _SPLIT = 2.0**27 + 1  # Dekker's constant: splits a float into halves whose products are exact
@@ -29,6 +31,7 @@ class Rows:
     group: Ints  # (n,) the distinct context of each row
     weight: Floats  # (n,) its weight, above 0
     sizes: Floats  # (g,) total weights of the distinct contexts
+    order: ActionOrder | None = None  # that policies have to keep
 
     @classmethod
     def merge(cls, contexts: Floats, weight: Floats) -> Rows:
@@ -196,4 +199,35 @@ def _by_name(thresholds: Any, features: Sequence[str]) -> dict[str, tuple[float,
         if numbers.ndim != 1 or not np.isfinite(numbers).all():
             raise InputError(f"thresholds of '{name}' must be a list of finite numbers, got {shown(cuts)}")
         found[name] = tuple(np.unique(numbers).tolist())
+    return found
+
+
+WAYS = {"more": 1, "less": -1}
+
+
+def joints_of(monotone: Any, columns: Sequence[Column], values: Mapping[str, Values], contexts: Floats) -> list[Joint]:
+    """Return the values that the numbers of policies take together, with the order of ``monotone``; [] for None.
+
+    ``values`` are the columns (n,) by name, ``contexts`` (n, d) are numbers made of them. Raises InputError.
+    """
+    if monotone is None:
+        return []
+    if not isinstance(monotone, Mapping) or not monotone or not all(way in WAYS for way in monotone.values()):
+        raise InputError(f"monotone must map names of columns to 'more' or 'less', got {shown(monotone)}")
+    names, found = tuple(dict.fromkeys(column.name for column in columns)), []
+    for name in monotone:
+        if name not in names:
+            raise UnknownNameError("column of monotone", name, names)
+    for name in names:
+        places = tuple(place for place, column in enumerate(columns) if column.name == name)
+        numbers, raw = contexts[:, places], values[name]
+        if name not in monotone:
+            found.append(Joint(places, np.unique(numbers, axis=0)))
+            continue
+        if raw.dtype == object:
+            raise InputError(f"monotone is for columns of numbers, and '{escaped(name)}' holds strings or booleans")
+        known = ~np.isnan(raw)
+        _, first = np.unique(raw[known], return_index=True)
+        rising = numbers[known][first][:: WAYS[monotone[name]]]
+        found.append(Joint(places, np.concatenate([rising, numbers[~known][:1]]), len(rising)))
     return found

@@ -111,10 +111,15 @@ class Findings:
         if claims is None:
             return None
         sound = claims.enough and self.sound and self.kept_surely
-        if self.questions.limits and claims.state != State.ALIKE:
+        if self.own_way and claims.state != State.ALIKE:
             return State.TARGET if self.proved and sound else State.EARLY
-        shown = not self.questions.limits and self.learning_gains is not False and self.shown_aside
+        shown = not self.own_way and self.learning_gains is not False and self.shown_aside
         return State.TARGET if sound and shown else claims.state
+
+    @property
+    def own_way(self) -> bool:
+        """Whether the rule is not the best by the estimates: claims of learning such ones are not of it."""
+        return bool(self.questions.limits or self.estimator.monotone)
 
     @property
     def learning_gains(self) -> bool | None:

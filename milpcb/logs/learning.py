@@ -42,10 +42,11 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     aside = np.zeros(len(source.log), dtype=bool)
     if questions.holdout:
         aside = kept_aside(source.log, questions.holdout, questions.seed)
+    own_way = bool(questions.limits or estimator.monotone)
     asked = {"--what-if": questions.restrictions, "--front": questions.front, "--budget": questions.budget}
     for option, given in asked.items():
-        if given and questions.limits:
-            raise InputError(f"{option} is for the rule that looks best; leave --no-worse out")
+        if given and own_way:
+            raise InputError(f"{option} is for the rule that looks best; leave --no-worse and --monotone out")
     with step("what each action would have given") as tick:
         learnt = ScoredRows.of(source, estimator, np.flatnonzero(~aside), tick)
     if questions.limits:
@@ -66,7 +67,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         with step(f"what can be claimed of it, {fixed(questions.draws, 0)} searches (--draws 0 leaves it out)") as tick:
             more = {"draws": questions.draws, "level": questions.level, **again}
             claims = inference(*searched, policy=printed, progress=tick, **more)
-    if questions.resamples and not questions.limits:
+    if questions.resamples and not own_way:
         with step(f"its stability, {fixed(questions.resamples, 0)} searches (--resamples 0 leaves it out)") as tick:
             numbered = replace(estimator.policy_, names=type(estimator.policy_.names)())  # as it was searched for
             found = stability(*searched, policy=numbered, resamples=questions.resamples, progress=tick, **again)
@@ -91,7 +92,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         played,
         own,
         held_out,
-        None if claims is None else Claims.of(claims, by_estimates=not questions.limits),
+        None if claims is None else Claims.of(claims, by_estimates=not own_way),
         stability=stable,
         asked=what_is_kept(estimator, learnt),
     )
@@ -104,7 +105,7 @@ def _with_sections(found: Findings, question: Question, step: Step) -> Findings:
     if questions.budget is not None:
         with step(f"the value against the budget of '{questions.budget}'") as tick:
             sections["budget"] = budget_section(found, tick)
-    if not questions.limits:
+    if not found.own_way:
         with step("what it would cost to have it otherwise") as tick:
             how: dict[str, Any] = {"level": questions.level, "seed": questions.seed, "progress": tick}
             draws, band = min(questions.draws, MOST_PRICED), None

@@ -85,6 +85,7 @@ def _number(number: str, text: str) -> float:
 
 CLOSE = 1e-9  # shares that differ by less are equal
 TOO_FEW = "too few events of this outcome in the log for any confidence"
+WAYS = {"more": "down", "less": "up"}  # where the action never goes as a column grows
 Kept = tuple[str, str, str]  # what was asked, what the policy does, and whether and how closely that keeps it
 
 
@@ -110,8 +111,12 @@ def what_is_kept(estimator: Any, rows: ScoredRows) -> tuple[Kept, ...]:
     rules = [rule for rule in estimator.constraints if not isinstance(rule, NoWorseThan)]
     limits = [rule for rule in estimator.constraints if isinstance(rule, NoWorseThan)]
     together = groupby(limits, key=lambda rule: rule.asked)
+    order = [
+        (f"'{name}' {way}", f"never goes {WAYS[way]} in the order of the actions", "kept")
+        for name, way in (estimator.monotone or {}).items()
+    ]
     kept = (KINDS[type(rule)](rule, played) for rule in rules)
-    return (*kept, *(_no_worse(list(each), played) for _, each in together))
+    return (*kept, *(_no_worse(list(each), played) for _, each in together), *order)
 
 
 def _share(asked: ShareAtMost, played: _Played) -> Kept:

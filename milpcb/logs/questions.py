@@ -44,7 +44,7 @@ def restricted(text: str, question: Question, printed: Any) -> Question:
     if not option or not number.isdecimal():
         raise InputError(
             f"cannot read --what-if '{text}': write without COLUMN, or an option of the class and an integer, as in "
-            "depth 1; for other restrictions learn twice, with and without --never or --parity"
+            "depth 1; for other restrictions learn twice, with and without --never, --parity or --monotone"
         )
     return question.with_options(**{option: int(number)})
 

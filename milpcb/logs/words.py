@@ -40,9 +40,9 @@ def verdict(found: Findings) -> str:
         return f"the propensities do not fit the log, so they do not show whether any rule is better than {other}."
     if not found.kept_surely:
         return "the log has too few events of another outcome that is limited to show that a rule keeps the limit."
-    if found.questions.limits and found.same:
+    if found.own_way and found.same:
         return f"the best rule that was found is itself {other}."
-    if found.questions.limits and claims.enough and found.state != State.ALIKE:
+    if found.own_way and claims.enough and found.state != State.ALIKE:
         shown = "deciding by the rule is" if found.proved else "it is not shown that deciding by the rule is"
         return f"{shown} better than {other}; {_own(found, claims)}."
     return f"{_by_estimates(found, claims)}{_beside(found)}"
@@ -177,7 +177,7 @@ def sentences(found: Findings) -> list[str]:
 def proof(found: Findings) -> str:
     """Return what the search has proved."""
     estimator = found.estimator
-    kept = " that keeps what was asked for" if estimator.constraints else ""
+    kept = " that keeps what was asked for" if estimator.constraints or estimator.monotone else ""
     if estimator.optimal_:
         return f"It is proved that no rule of its class{kept} has a better value on the rows it was learnt from."
     return (

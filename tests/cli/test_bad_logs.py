@@ -96,7 +96,8 @@ OF_OPTIONS = [
     (("--at-most", "a=0.1", "--at-most", "b=0.1"), "loosen"),
     (("--treatment-cost", "a=dear"), "cannot read 'a=dear': 'dear' is no number"),
     (("--budget", "z"), "unknown action 'z'"),
-    (("--monotone", "age=more"), "unknown option '--monotone'"),
+    (("--monotone", "age"), "write COLUMN=more or COLUMN=less"),
+    (("--monotone", "agee=more"), "did you mean 'age'"),
     # other outcomes, restrictions, rules that do as well
     (("--no-worse", "z"), "write COLUMN at most WHAT"),
     (("--no-worse", "z at most aa"), "did you mean 'a'?"),
@@ -110,7 +111,7 @@ OF_OPTIONS = [
     (("--front", "zz less"), "did you mean 'z'"),
     (("--front", "z less", "--no-worse", "z at most today"), "--front is for the rule that looks best"),
     (("--what-if", "depth 13"), "depth must be"),
-    (("--what-if", "without age", "--no-worse", "z at most today"), "--what-if is for the rule that looks best"),
+    (("--what-if", "without agee", "--monotone", "age=more"), "--what-if is for the rule that looks best"),
     # labels and others
     (("--labels", "wrong.toml"), "in wrong.toml 'agee'; did you mean 'age'?"),
     (("--labels", "number.toml"), "the label of 'age' must be a string, got 3"),

@@ -190,6 +190,18 @@ def test_two_outcomes_prices_and_rules_as_good_are_on_the_page(learnt):
     assert "All of them read 'age'." in found.page
 
 
+def test_a_rule_in_order_is_that_of_the_estimator(learnt):
+    """The order is listed among what was asked for, and kept; the action never goes down with age."""
+    order = ("--features", "age,region", "--monotone", "age=less", "--thresholds", "3", "--at-most", "call=0.5")
+    found = learnt(EFFECT, *TRIAL, *CLAIMS, *order)
+    assert "never goes up in the order of the actions" in found.page
+    source: dict[str, object] = {}
+    exec((found.folder / "policy.py").read_text(encoding="utf-8"), source)  # noqa: S102 - what milpcb wrote
+    for region in ("north", "south"):
+        played = [source["decide"]({"age": age, "region": region}) for age in range(18, 81)]
+        assert played == sorted(played, reverse=True)  # letter is the later action
+
+
 def test_a_limit_on_another_outcome(learnt):
     """The page names it, that it is kept with confidence, and no claims of rules by the estimates; nothing reads it."""
     page = learnt(EFFECT, *TRIAL, *CLAIMS, "--depth", "1", "--no-worse", "angry at most letter + 0.3").page

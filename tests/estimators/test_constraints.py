@@ -1,7 +1,10 @@
-"""Constraints by name are bound to the rows of each fit; the best policy that keeps them is found."""
+"""Constraints by name and ``monotone=`` are bound to the rows of each fit; the best policy that keeps them is found."""
+
+from itertools import product
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 
@@ -9,6 +12,8 @@ from milpcb.data.columns import encoded
 from milpcb.errors import SearchTooLargeError
 from milpcb.estimators import (
     OptimalPolicyTree,
+    OptimalRuleList,
+    OptimalScoringRule,
     OptimalThresholdRule,
     always,
     mean_at_most,
@@ -136,3 +141,75 @@ def test_where_the_search_would_keep_too_much_kind_auto_asks_the_solver(monkeypa
     assert clone(tree).fit(X, costs, sample_weight=weight).policy_value_ == pytest.approx(found, abs=1e-9)
     with pytest.raises(SearchTooLargeError, match="too many"):
         clone(tree).set_params(kind="search").fit(X, costs, sample_weight=weight)
+
+
+# ------------------------------------------------------------------- never down, or never up
+
+AGES, REGIONS, VISITS = (20.0, 40.0, 60.0, None), ("north", "south"), (0.0, 3.0, 9.0)
+EVERYBODY = pl.DataFrame(
+    list(product(AGES, REGIONS, VISITS)), schema={"age": float, "region": str, "visits": float}, orient="row"
+)
+
+
+def ordered(number):
+    """Return a table of people and whole costs of two or three actions."""
+    draw = np.random.default_rng(number)
+    people = EVERYBODY[np.concatenate([np.arange(len(EVERYBODY)), draw.integers(0, len(EVERYBODY), 12)]).tolist()]
+    costs = draw.integers(0, 9, (len(people), 2 + number % 2)).astype(float)
+    return people, costs
+
+
+def neighbours(column):
+    """Return the rows of everybody (n, 2) that differ in a column of numbers alone, the smaller number first."""
+    others = [name for name in EVERYBODY.columns if name != column]
+    known = EVERYBODY.with_row_index("row").drop_nulls(column).sort(column)
+    rows = [part["row"].to_numpy() for part in known.partition_by(others)]
+    return np.concatenate([np.stack([below[:-1], below[1:]], axis=1) for below in rows])
+
+
+def in_order(played, column, sign):
+    """Return whether actions (24,) of everybody never go down (up) along a column of numbers."""
+    below, above = np.asarray(played, dtype=int)[NEIGHBOURS[column].T]
+    return bool((sign * (above - below) >= 0).all())
+
+
+NEIGHBOURS = {column: neighbours(column) for column in ("age", "visits")}
+
+
+ESTIMATORS = [
+    (OptimalPolicyTree, {"max_depth": 2}),
+    (OptimalThresholdRule, {"max_cuts": 2}),
+    (OptimalRuleList, {"max_rules": 2}),
+    (OptimalScoringRule, {"max_weight": 1, "max_tests": 2}),
+    (OptimalPolicyTree, {"max_depth": 1, "thresholds": "all"}),
+]
+
+
+@pytest.mark.parametrize("number", [0, 3])
+@pytest.mark.parametrize(("estimator", "options"), ESTIMATORS)
+def test_it_is_the_best_of_all_policies_in_order(estimator, options, number):
+    """By a list of the class on all people: texts and missing numbers included, two columns at once."""
+    people, costs = ordered(number)
+    monotone = {"age": ("more", "less")[number // 2], "visits": "less"}
+    free = estimator(**options).fit(people, costs)
+    found = estimator(**options, monotone=monotone).fit(people, costs)
+    columns = free.policy_.names.columns
+    read = encoded(columns, {name: _values(EVERYBODY, name) for name in EVERYBODY.columns}, range(len(columns)))
+    every = open_oracle(free.policies_, read, kind="enumeration").opened.policies()
+    signs = {name: 1 if way == "more" else -1 for name, way in monotone.items()}
+    own = encoded(columns, {name: _values(people, name) for name in people.columns}, range(len(columns)))
+    totals = [
+        costs[np.arange(len(own)), policy.predict(own)].mean()
+        for policy in every
+        if all(in_order(policy.predict(read), name, sign) for name, sign in signs.items())
+    ]
+    assert found.policy_value_ == pytest.approx(min(totals))
+    assert found.lower_bound_ == pytest.approx(found.policy_value_)
+    assert found.optimal_
+    played = found.policy_.predict(EVERYBODY)
+    assert all(in_order(played, name, sign) for name, sign in signs.items())
+
+
+def _values(frame, name):
+    column = frame[name]
+    return np.array(column.to_list(), dtype=float if column.dtype == pl.Float64 else object)

@@ -41,6 +41,7 @@ def people():
         {"thresholds": "all"},
         {"constraints": [share_at_most(1, 0.4)]},
         {"constraints": [never(1, "region = s")]},
+        {"monotone": {"age": "more"}},
         {"kind": "milp"},
     ],
 )

@@ -14,11 +14,13 @@ from milpcb.estimators import (
     LoggedPolicy,
     LoggedPolicyTree,
     LoggedScoringRule,
+    OptimalPolicy,
     OptimalPolicyTree,
     OptimalRuleList,
     OptimalScoringRule,
     OptimalThresholdRule,
 )
+from policies import FiniteClass
 from tests.refused import refused
 
 N = 60
@@ -51,6 +53,16 @@ SETTINGS: list[tuple[Any, str]] = [
             ({"kind": "audited", "gap": 1.0}, "'gap'"),
         )
     ),
+    *(
+        (OptimalPolicyTree(**options), named)
+        for options, named in (
+            ({"monotone": {"age": "up"}}, "'more' or 'less'"),
+            ({"monotone": {"agee": "more"}}, "'age'"),
+            ({"monotone": {"region": "more"}}, "'region'"),
+            ({"monotone": {"age": "more"}, "min_samples_leaf": 3}, "limits on the rows"),
+        )
+    ),
+    (OptimalPolicy(policies=FiniteClass([[0] * N, [1] * N], 2), monotone={"price": "more"}), "rules"),
     *(
         (OptimalThresholdRule(constraints=[rule]), named)
         for rule, named in (

@@ -234,6 +234,7 @@ def settings() -> Iterator[Case]:
             number=3, text="y", unknown=["y"], past=[9], negative=[-9], none_of=[], halves=[0.5], twice=["x0", "x0"],
         ),
         constraints=but(USUAL["constraints"], "few_rows") | wrong(none=None, label=[LabelConstraint(COSTS, 1.0)]),
+        monotone=wrong(number=3, text="x0", way={"x0": "up"}, unknown={"y": "more"}, a_list=["x0"]),
     )  # fmt: skip
     for name, usual in {
         "OptimalThresholdRule": "max_cuts thresholds",
@@ -246,7 +247,7 @@ def settings() -> Iterator[Case]:
     by_solver = partial(_fitted, "OptimalPolicyTree", y=COSTS, kind="milp")
     yield from calls("by a solver", by_solver, {}, "gap solver", time_limit=but(REAL, "none", "inf"))
     yield from calls("LoggedPolicyTree", partial(_fitted, "LoggedPolicyTree", **LOGGED), {"method": "snips"},
-        "method cv min_propensity random_state",
+        "method cv min_propensity random_state objective",
         treatment_cost=PRICED | wrong(column={"wait": "price"}))  # fmt: skip
 
 
