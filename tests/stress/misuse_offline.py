@@ -44,7 +44,7 @@ BY_KIND = {  # wrong values of arguments that mean the same wherever they are ta
     "seed random_state": but(WHOLE, "huge"),
     "draws resamples most max_cuts max_rules max_weight min_samples_leaf": COUNT,
     "max_tests max_leaves": but(COUNT, "none"),
-    "kind method interval missing objective": CHOICE,
+    "kind method interval missing": CHOICE,
     "solver table": but(CHOICE, "none"),
     "in_sample constrained": FLAG,
     "margin bound": but(REAL, "negative"),
@@ -247,7 +247,7 @@ def settings() -> Iterator[Case]:
     by_solver = partial(_fitted, "OptimalPolicyTree", y=COSTS, kind="milp")
     yield from calls("by a solver", by_solver, {}, "gap solver", time_limit=but(REAL, "none", "inf"))
     yield from calls("LoggedPolicyTree", partial(_fitted, "LoggedPolicyTree", **LOGGED), {"method": "snips"},
-        "method cv min_propensity random_state objective",
+        "method cv min_propensity random_state",
         treatment_cost=PRICED | wrong(column={"wait": "price"}))  # fmt: skip
 
 
