@@ -45,13 +45,16 @@ def _read_csv(path: Path, known: Schema | None, marks: Collection[str]) -> Readi
     for name in names:
         column = values.drop_in_place(name)
         field = fields.get(name, Field(name))
-        read = as_text if field.texts and field.role == "feature" else typed
-        kinds.append(read(column, {*marks, *field.missing_as}))
-    points = (kind.points for kind in kinds if kind.points and notes)  # between commas a point is a decimal one
+        named, text_only = {*marks, *field.missing_as}, field.texts and field.role == "feature"
+        kinds.append(as_text(column, named) if text_only else typed(column, named, commas=text.separator != b","))
+    points = [kind.points for kind in kinds if kind.points and notes]  # between commas a point is a decimal one
+    commas = [kind.commas for kind in kinds if kind.commas]
+    if points and commas:
+        raise InputError(f"{path}: {points[0].removesuffix('.')}, but {commas[0]} Write all numbers as in 1234.5")
     return Reading(
         pl.DataFrame({kind.column.name: kind.column for kind in kinds}),
         {kind.column.name: kind.missing for kind in kinds if kind.missing},
-        (*notes, *points),
+        (*notes, *points, *commas),
     )
 
 
@@ -82,21 +85,27 @@ def _texts(text: CsvText, names: list[str]) -> pl.DataFrame:
 
 DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?\s*$"
 POINTS = r"^[-+]?(0|[1-9]\d{0,2}(\.\d{3})*)$"  # integers in which a point may stand behind the thousands
+COMMAS = r"^[-+]?\d+(,\d+)?$"  # numbers in which a comma may be the decimal one
+THOUSANDS = r"^[-+]?(0|[1-9]\d{0,2}(,\d{3})*)$"  # integers in which it may stand behind the thousands
 EMPTY = "empty"  # what a missing value without any mark is called
 Counts = Mapping[str, Mapping[str, int]]  # of each column: mark to rows
 
 
 @dataclass(frozen=True, eq=False)
 class ReadColumn:
-    """A column, in how many rows which mark was missing, and a note on points that may stand behind thousands."""
+    """A column, in how many rows which mark was missing, and notes on points or commas that were read as decimal."""
 
     column: pl.Series
     missing: Mapping[str, int]
     points: str = ""
+    commas: str = ""
 
 
-def typed(column: pl.Series, named: Collection[str] = ()) -> ReadColumn:
-    """Return a column of strings as what it holds; the marks ``named`` are missing in a column of any kind."""
+def typed(column: pl.Series, named: Collection[str] = (), *, commas: bool = False) -> ReadColumn:
+    """Return a column of strings as what it holds; the marks ``named`` are missing in a column of any kind.
+
+    With ``commas`` it may be numbers with decimal commas, where no comma can stand behind thousands.
+    """
     text = column.str.strip_chars()
     known = text.set(text == "", None)
     named_mark = among(known, named)
@@ -106,6 +115,8 @@ def typed(column: pl.Series, named: Collection[str] = ()) -> ReadColumn:
         for read in (_numbers, _booleans, _dates):
             if (values := read(others)) is not None:
                 return ReadColumn(values, _counts(known, others), _on_points(others))
+        if commas and (values := _with_commas(others)) is not None:
+            return ReadColumn(values, _counts(known, others), commas=_on_commas(others))
     kept = known.set(named_mark, None)
     text = column.str.strip_chars_start() if column.str.starts_with(" ").all() else column  # one behind each comma
     return ReadColumn(text.set(kept.is_null(), None), _counts(known, kept))
@@ -161,6 +172,18 @@ def _numbers(text: pl.Series) -> pl.Series | None:
             long = (numbers.abs() > MOST) & text.str.contains(r"^[-+]?\d+$")
             return None if text.str.contains(f"^{CODE.pattern}").any() or long.any() else numbers
     return None
+
+
+def _with_commas(text: pl.Series) -> pl.Series | None:
+    known = text.drop_nulls()
+    if not known.str.contains(COMMAS).all() or known.str.contains(THOUSANDS).all():
+        return None
+    return _numbers(text.str.replace(",", ".", literal=True))
+
+
+def _on_commas(text: pl.Series) -> str:
+    number = str(text.filter(text.str.contains(",", literal=True))[0])
+    return f"'{clipped(text.name)}' is written with decimal commas: '{number}' is read as {number.replace(',', '.')}."
 
 
 def _on_points(text: pl.Series) -> str:

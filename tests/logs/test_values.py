@@ -13,6 +13,7 @@ from milpcb.errors import InputError
 from milpcb.estimators.inputs import Columns
 from milpcb.logs.read import read_file
 from milpcb.logs.source import make_source, read_source
+from tests.refused import refused
 
 ROWS = 300
 AGES = [18 + 8 * i % 63 for i in range(ROWS)]  # every one of 63 ages
@@ -143,6 +144,20 @@ def test_other_separators_are_read_and_said(sign, word, tmp_path):
         f"b.csv is read as separated by {word}.",
         "'price' is written with a point: '2.112' is read as 2.112, and not as 2112.",
     )
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_decimal_commas_are_read_where_no_comma_separates(sign, tmp_path):
+    """The same numbers come out; what may as well be thousands stays refused, in that column and beside it."""
+    halves = [f"{age},5" if age % 3 else str(age) for age in AGES]
+    plain = source(written(tmp_path, {"age": AGES, "x": [each.replace(",", ".") for each in halves]}))
+    found = source(written(tmp_path, {"age": AGES, "x": halves}, "b.csv", sign))
+    assert found.frame.equals(plain.frame)
+    assert "'x' is written with decimal commas: '" in found.notes[-1]
+    thousands = [f"{1 + i % 9},{111 + i}" for i in range(ROWS)]
+    refused(lambda: source(written(tmp_path, {"x": thousands}, "c.csv", sign)), TWO_WAYS)
+    columns = {"price": [each.replace(",", ".") for each in thousands], "x": halves}
+    refused(lambda: source(written(tmp_path, columns, "d.csv", sign)), "'price' is written with a point", "1234.5")
 
 
 def test_a_blank_behind_each_comma_is_of_no_name_and_no_value(tmp_path):
