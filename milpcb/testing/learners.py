@@ -77,24 +77,26 @@ def instances() -> list[Scenario]:
     return found
 
 
-def transcript(learner: Learner, instance: Scenario, start: int = 0, stop: int = HORIZON) -> tuple[Floats, Ints]:
-    """Play the rounds from ``start`` to ``stop`` and return each q (n, K) and action (n,)."""
+def transcript(
+    learner: Learner, instance: Scenario, start: int = 0, stop: int = HORIZON, *, spoil: bool = False
+) -> tuple[Floats, Ints]:
+    """Play the rounds from ``start`` to ``stop`` and return each q (n, K) and action (n,); ``spoil`` overwrites q."""
     distributions, actions = [], []
     for t in range(start, stop):
-        q = learner.act(int(instance.rows[t]))
-        distributions.append(np.array(q))
+        row, costs = int(instance.rows[t]), instance.costs[t]
+        handed_out = learner.act(row)
+        q = np.array(handed_out)
+        if spoil and handed_out.flags.writeable:
+            handed_out[:] = np.nan
         cumulative = q.cumsum()
         drawn = int(cumulative.searchsorted(instance.draws[t] * cumulative[-1], side="right"))
-        actions.append(min(drawn, N_ACTIONS - 1))
-        finish_round(learner, int(instance.rows[t]), instance.costs[t], q, actions[-1])
+        action = min(drawn, N_ACTIONS - 1)
+        learner.learn(row, action, float(costs[action]), float(q[action]))
+        if learner.full_information:
+            learner.learn_all(row, costs)
+        distributions.append(q)
+        actions.append(action)
     return np.array(distributions), np.array(actions)
-
-
-def finish_round(learner: Learner, row: int, costs: Floats, q: Floats, action: int) -> None:
-    """Hand the learner the feedback of the round that it acted in."""
-    learner.learn(row, action, float(costs[action]), float(q[action]))
-    if learner.full_information:
-        learner.learn_all(row, costs)
 
 
 def battery(entry: str | Make) -> list[Check]:
@@ -153,15 +155,8 @@ def check_restore(make: Make, instance: Scenario) -> None:
 
 def check_guarded(make: Make, instance: Scenario) -> None:
     """Nothing that is done to a q handed out changes later play."""
-    learner = instance.learner(make)
-    expected, actions = transcript(instance.learner(make), instance)
-    for t, action in enumerate(actions.tolist()):
-        q = learner.act(int(instance.rows[t]))
-        _same(expected[t], q, f"after others were overwritten, round {t}")
-        before = q.copy()
-        if q.flags.writeable:
-            q[:] = np.nan
-        finish_round(learner, int(instance.rows[t]), instance.costs[t], before, action)
+    expected, _ = transcript(instance.learner(make), instance)
+    _same(expected, transcript(instance.learner(make), instance, spoil=True)[0], "after others were overwritten")
 
 
 def check_unplayed_costs(make: Make, instance: Scenario) -> None:
