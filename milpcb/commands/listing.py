@@ -69,24 +69,18 @@ def _explain(kind: str, name: str) -> None:
 
 # A folder for each kind with the files that are written, each with .txt at its end: programs of a user, not of ours.
 STARTERS = Path(__file__).parent.parent / "starters"
-NEXT = {
-    "study": "milpcb run study.toml",
-    "class": "milpcb run bands.toml",
-    "learner": "milpcb run ftl.toml",
-    "environment": "milpcb run my_world.toml",
-    "solver": "pip install -e . && milpcb run my_solver.toml",
+# Of each kind a description, and the command that comes next.
+FILES = {
+    "study": ("a config with four learners", "milpcb run study.toml"),
+    "class": ("a policy class, and a study of it", "milpcb run bands.toml"),
+    "learner": ("a learner, and a study of it", "milpcb run ftl.toml"),
+    "environment": ("an environment, and a study of it", "milpcb run my_world.toml"),
+    "solver": ("a solver as a package, and a study that asks it", "pip install -e . && milpcb run my_solver.toml"),
 }
-KINDS_OF_FILES = """\b
-  study        a config with four learners
-  class        a policy class, and a study of it
-  learner      a learner, and a study of it
-  environment  an environment, and a study of it
-  solver       a solver as a package of its own, and a study that asks it
-"""
 
 
-@click.command(epilog=KINDS_OF_FILES)
-@click.argument("kind", type=click.Choice(list(NEXT)))
+@click.command(epilog="\n".join(["\b", *(f"  {kind:<11}  {what}" for kind, (what, _) in FILES.items())]))
+@click.argument("kind", type=click.Choice(list(FILES)))
 @click.argument("folder", type=PATH, default=".")
 def new(kind: str, folder: Path) -> None:
     """Write working files to start from into FOLDER.
@@ -99,7 +93,7 @@ def new(kind: str, folder: Path) -> None:
     for name, content in files.items():
         out.print(f"wrote {write_file(folder / name, content)}")
     inside = "" if folder == Path() else f"cd {folder} && "
-    out.print(f"next: {inside}{NEXT[kind]}")
+    out.print(f"next: {inside}{FILES[kind][1]}")
 
 
 NAMED = """\b

@@ -16,7 +16,6 @@ from milpcb.core.decimals import fixed, percent, spaced
 from milpcb.core.files import write_file
 from milpcb.errors import InputError
 from milpcb.experiments.study.config import read_config
-from milpcb.experiments.study.sections import Config
 from milpcb.plugins import registry
 
 if TYPE_CHECKING:
@@ -110,28 +109,20 @@ def bound(config: Path, noises: tuple[str, ...], draws: int, target: Path | None
 
     The closed form at its best L, and Rel(empty), which it bounds, estimated over a grid of L.
     """
-    from milpcb.experiments.study.bounds import bounds_frame
+    from milpcb.experiments.study.bounds import bounds_frame, compute_bound, settings
 
     if target is not None:
         check_ending(target, ["csv"])
     for noise in noises:
         registry.target("relaxation", noise)
-    study = read_config(config)
-    found = _compute(study, noises or tuple(registry.names("relaxation")), whole("draws", draws, 2))
+    most, found = 2 * whole("draws", draws, 2), []
+    for setting in settings(read_config(config)):
+        for noise in noises or registry.names("relaxation"):
+            with step(err, f"{setting.name}, T = {spaced(setting.horizon)}, {noise}") as tick:
+                found.append(compute_bound(setting, noise, draws, lambda done: tick(done, most)))
     _print_bounds(found)
     if target is not None:
         out.print(f"written: {write_file(target, bounds_frame(found).write_csv().encode())}")
-
-
-def _compute(study: Config, noises: tuple[str, ...], draws: int) -> list[Bound]:
-    from milpcb.experiments.study.bounds import compute_bound, settings
-
-    found = []
-    for setting in settings(study):
-        for noise in noises:
-            with step(err, f"{setting.name}, T = {spaced(setting.horizon)}, {noise}") as tick:
-                found.append(compute_bound(setting, noise, draws, lambda done: tick(done, 2 * draws)))
-    return found
 
 
 def _print_bounds(found: list[Bound]) -> None:

@@ -86,7 +86,14 @@ def execute(config: Config, path: Path, backend: str | None, workers: int | None
             f"interrupted: {kept} of {len(cells)} curves are kept in {path}; the same command goes on from there"
         ) from error
     _report(path, failed, quiet=mode == "quiet")
-    _report_failures(failed, path)
+    for task, message in failed[:MOST_SHOWN]:
+        err.print(f"failed: {task.title}: {message}")
+    if failed:
+        more = f", of which {MOST_SHOWN} are shown" if len(failed) > MOST_SHOWN else ""
+        raise MilpcbError(
+            f"{len(failed)} of the cells failed{more}; the others are kept in {path}, the reasons in {path / 'logs'}: "
+            "fix them and run again"
+        )
 
 
 def _report(path: Path, failed: Failed, *, quiet: bool) -> None:
@@ -121,18 +128,6 @@ def _report(path: Path, failed: Failed, *, quiet: bool) -> None:
         out.print(contents(policy).decode("utf-8", "replace"))
     out.print(f"curves: {path / CSV}")
     out.print(f"picture: {pictures[0]}")
-
-
-def _report_failures(failed: Failed, path: Path) -> None:
-    if not failed:
-        return
-    for task, message in failed[:MOST_SHOWN]:
-        err.print(f"failed: {task.title}: {message}")
-    more = f", of which {MOST_SHOWN} are shown" if len(failed) > MOST_SHOWN else ""
-    raise MilpcbError(
-        f"{len(failed)} of the cells failed{more}; the others are kept in {path}, the reasons in {path / 'logs'}: "
-        "fix them and run again"
-    )
 
 
 @click.command()
@@ -175,7 +170,8 @@ def plot(directories: tuple[Path, ...], figures: tuple[str, ...], target: Path |
     all. With --width, --font-size or a label figures are drawn for a paper: 3.4 inches wide, letters as text in svg
     and pdf, what lines and bands are on standard output for the caption.
     """
-    if form["interactive"] and (form["formats"] or _is_for_paper(form)):
+    form["paper"] = any(form[name] is not None for name in ("width", "font_size", "xlabel", "ylabel"))
+    if form["interactive"] and (form["formats"] or form["paper"]):
         raise InputError("--interactive makes pages: leave out --format and what is for a paper, or --interactive")
     for line in (line for directory in directories for line in remarks(directory)):
         err.print(line)
@@ -185,16 +181,12 @@ def plot(directories: tuple[Path, ...], figures: tuple[str, ...], target: Path |
             out.print(f"caption: {caption}")
 
 
-def _is_for_paper(form: Mapping[str, Any]) -> bool:
-    return any(form[name] is not None for name in ("width", "font_size", "xlabel", "ylabel"))
-
-
 def _pictures(results: Results, names: Sequence[str], target: Path, form: Mapping[str, Any]) -> Iterator[Picture]:
     from milpcb.experiments.results import figures
     from milpcb.experiments.results.figures.drawing import FORMATS, render
     from milpcb.experiments.results.figures.forms import LETTERS, WIDTH, draw_for, interactive_page, only
 
-    for_paper = _is_for_paper(form)
+    for_paper = form["paper"]
     results = only(results, [name.strip() for name in (form["learners"] or "").split(",") if name.strip()])
     kinds = [PAGE] if form["interactive"] else list(form["formats"])
     is_file = target.suffix[1:] in (*KINDS, PAGE) and not target.is_dir()

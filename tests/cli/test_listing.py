@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from milpcb import testing
-from milpcb.commands.listing import HAVE_OPTIONS, NEXT, STARTERS, first_sentence, new
+from milpcb.commands.listing import FILES, HAVE_OPTIONS, STARTERS, first_sentence, new
 from milpcb.errors import InputError
 from milpcb.experiments.study.config import read_config
 from milpcb.plugins import injection, registry
@@ -57,13 +57,13 @@ def written(kind, folder):
     """Return the files that the command writes into a folder."""
     done = CliRunner().invoke(new, [kind, str(folder)], catch_exceptions=False)
     assert done.exit_code == 0
-    assert NEXT[kind] in done.stdout
+    assert FILES[kind][1] in done.stdout
     return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
 
 
 def test_every_kind_has_files() -> None:
     """The folders of starters are the kinds of the command."""
-    assert {path.name for path in STARTERS.iterdir()} == set(NEXT)
+    assert {path.name for path in STARTERS.iterdir()} == set(FILES)
 
 
 @pytest.mark.parametrize("kind", SHOWN)
@@ -81,7 +81,7 @@ def test_files_are_those_that_the_readme_shows(kind, tmp_path):
 def test_studies_are_read_as_they_are(kind, tmp_path):
     """The config that the next command names is without a mistake, own classes included."""
     written(kind, tmp_path)
-    assert read_config(tmp_path / NEXT[kind].rpartition(" ")[2]).learners
+    assert read_config(tmp_path / FILES[kind][1].rpartition(" ")[2]).learners
 
 
 def test_the_solver_passes_its_battery(tmp_path):
