@@ -50,8 +50,7 @@ def check_ending(path: Path, endings: Sequence[str]) -> str:
     """Return the format by the ending of a path that is to be written; raises InputError where it is none of these."""
     kind = path.suffix.lstrip(".").lower()
     if kind not in endings:
-        *first, last = (f".{ending}" for ending in endings)
-        use = " or ".join(filter(None, [", ".join(first), last]))
+        use = " or ".join(f".{ending}" for ending in endings)
         raise InputError(f"cannot write '{path.name}': the ending decides the format, use {use}")
     return kind
 

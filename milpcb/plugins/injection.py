@@ -56,11 +56,6 @@ def asks(make: Callable[..., Any], argument: str) -> bool:
     return argument in arguments(make)
 
 
-def names(make: Callable[..., Any], argument: str) -> bool:
-    """Return whether a function has an argument of this name, whatever others it takes."""
-    return argument in signature(make).parameters
-
-
 def make(what: Callable[..., Any], supplied: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> Any:
     """Call ``what`` with all of ``supplied`` that it names, and with ``settings``; InputError for what it raises."""
     own, settings = options(what, supplied), settings or {}

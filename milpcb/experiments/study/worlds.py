@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -165,7 +166,7 @@ def open_world(task: Task, cache: Cache | None = None) -> World:
 
 
 def _opened(environment: Environment, policies: PolicyClass, task: Task, cache: Cache | None) -> Stream:
-    kept = {"cache": cache} if injection.names(type(environment).open, "cache") else {}
+    kept = {"cache": cache} if "cache" in signature(type(environment).open).parameters else {}
     try:
         return environment.open(policies, task.horizon, task.seed, **kept)
     except (MilpcbError, MemoryError):
