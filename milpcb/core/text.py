@@ -20,6 +20,11 @@ def escaped(text: str, kept: str = "") -> str:
     )
 
 
+def identifier(name: str) -> str:
+    """Return a name as Python reads it: letters that only look otherwise, such as ligatures, are the plain ones."""
+    return normalize("NFKC", name)
+
+
 def encodable(text: str, encoding: str) -> str:
     """Return text that an encoding can hold; where it cannot, thin spaces, minus signs and the like are plain ones."""
     try:

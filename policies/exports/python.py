@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from keyword import iskeyword
 from math import inf
 from typing import Any
-from unicodedata import normalize
 
 from milpcb.core.checks import LARGEST
+from milpcb.core.text import identifier
 from milpcb.data.columns import Value
 from milpcb.data.fields import NOTHING, NULLS, Field
 from milpcb.errors import InputError
@@ -51,7 +51,7 @@ USED = ("__debug__", "abs", "bool", "float", "hasattr", "isinstance", "str", "ty
 
 def python_source(decision: Decision, names: Names, actions: Sequence[Value], name: str = "decide") -> str:
     """Return the source of a function, see Rule.to_python; raises InputError where ``name`` cannot be its name."""
-    if not (isinstance(name, str) and name.isidentifier()) or iskeyword(name) or normalize("NFKC", name) in USED:
+    if not (isinstance(name, str) and name.isidentifier()) or iskeyword(name) or identifier(name) in USED:
         raise InputError(f"name must be one that a Python function can have, got {name!r}")
     fields = {names.column(i).name: names.field(i) for i in sorted(tested(decision))}
     variables = {column: f"x{i}" for i, column in enumerate(fields)}
