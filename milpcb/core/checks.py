@@ -211,14 +211,9 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def check_delta(delta: Any) -> float:
-    """Return the chance that a guarantee may fail, as a float; raises InputError unless 0 < delta < 1."""
-    return real("delta", delta, "strictly between 0 and 1 (0.05 is usual)", lambda chance: 0.0 < chance < 1.0)
-
-
-def check_confidence(confidence: Any) -> float:
-    """Return a chance, between 0 and 1, that a statement is to hold with; raises InputError on anything else."""
-    return real("confidence", confidence, "above 0 and below 1, such as 0.95", lambda chance: 0.0 < chance < 1.0)
+def check_confidence(confidence: Any, name: str = "confidence", usual: float = 0.95) -> float:
+    """Return a chance that a statement holds, or fails, with; raises InputError unless it is between 0 and 1."""
+    return real(name, confidence, f"above 0 and below 1, such as {usual}", lambda chance: 0.0 < chance < 1.0)
 
 
 def _float(value: Any) -> float:

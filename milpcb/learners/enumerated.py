@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.core.checks import check_delta
+from milpcb.core.checks import check_confidence
 from milpcb.errors import InputError
 from milpcb.learners.base import Learner
 from milpcb.learners.low_variance import smooth
@@ -80,7 +80,7 @@ class Exp4P(Learner):
         self._labelings = np.ascontiguousarray(oracle.labelings.T)  # (m, N - 1): a round reads one row
         n_experts = self._labelings.shape[1] + 1
         rounds = K * horizon
-        self._confidence = float(np.log(n_experts / check_delta(delta)) / rounds)
+        self._confidence = float(np.log(n_experts / check_confidence(delta, "delta", 0.05)) / rounds)
         if self._confidence > 1.0:
             raise InputError(
                 f"exp4p needs log(N / delta) <= K T, but {self._confidence * rounds:.4g} > {rounds}: "
@@ -154,7 +154,7 @@ class PolicyElimination(Learner):
                 f"policy_elimination goes through all policies every round, at most {LARGEST} of them, "
                 f"and the class has {N}; take learner 'ilovetoconbandits', or a smaller class"
             )
-        self.delta = check_delta(delta)
+        self.delta = check_confidence(delta, "delta", 0.05)
         self._law: Floats | None = getattr(pool, "weights", None)
         self._actions = np.ascontiguousarray(self._labelings.T)  # (m, N): a round reads one row
         self._solved, self._mu = 0, 0.0

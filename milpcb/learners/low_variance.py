@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb.core.checks import check_delta, real
+from milpcb.core.checks import check_confidence, real
 from milpcb.learners.base import Learner
 from milpcb.learners.needs import require, require_contexts
 from milpcb.protocols import Policy, ValueOracle
@@ -79,7 +79,7 @@ class EpochLearner(Learner):
         super().__init__(oracle, horizon=horizon, seed=seed)
         require(type(self).__name__, oracle, "minimise")
         require_contexts(type(self).__name__, oracle)
-        self.delta = check_delta(delta)
+        self.delta = check_confidence(delta, "delta", 0.05)
         self._counts = np.zeros(oracle.n_contexts)
         self._rewards = np.zeros((oracle.n_contexts, self.n_actions))
         self._mass = np.zeros_like(self._rewards)

@@ -215,20 +215,16 @@ def load(kind: str, name: str) -> Any:
     """Import and return what stands behind a name; raises InputError unless it fits its kind's interface."""
     module, _, attribute = target(kind, name).partition(":")
     with local_classes.open_folder() if ":" in name else nullcontext():
-        entry = _attribute(kind, name, module, attribute.partition(" ")[0])
+        try:
+            entry = attrgetter(attribute.partition(" ")[0])(import_module(module))
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except BaseException as error:  # a module may raise anything, and try to exit
+            raise InputError(f"{kind} '{clipped(name)}' cannot be loaded: {_why(module, error)}") from error
         problem = _mismatch(KINDS[kind], entry)
     if problem:
         raise InputError(f"{kind} '{clipped(name)}' {problem}")
     return entry
-
-
-def _attribute(kind: str, name: str, module: str, attribute: str) -> Any:
-    try:
-        return attrgetter(attribute)(import_module(module))
-    except (KeyboardInterrupt, MemoryError):
-        raise
-    except BaseException as error:  # a module may raise anything, and try to exit
-        raise InputError(f"{kind} '{clipped(name)}' cannot be loaded: {_why(module, error)}") from error
 
 
 def _why(module: str, error: BaseException) -> str:
