@@ -257,13 +257,7 @@ def compress(
 
 
 def _trust(
-    stats: Statistics,
-    total: Floats,
-    smallest: Floats,
-    barred: Floats,
-    parts: Any,
-    actions: tuple[str, ...],
-    least: float,
+    stats: Statistics, total: Floats, least: Floats, barred: Floats, parts: Any, actions: tuple[str, ...], raised: float
 ) -> Diagnostics:
     n, named = len(stats), [action for action, _ in parts]
     other = np.where(np.isin(np.arange(len(actions)), named), 0, barred)
@@ -272,10 +266,10 @@ def _trust(
     spread = np.maximum(0.0, squares - there * calibration**2) / np.maximum(1, there - 1)
     return Diagnostics(
         actions=actions,
-        least_propensity=smallest,
+        least_propensity=least,
         effective_size=inverse**2 / squares,
         clipped=int(stats.outcomes[:, 2].sum()),
-        min_propensity=least,
+        min_propensity=raised,
         calibration=calibration,
         calibration_error=np.sqrt(spread / there),
         rows=n,

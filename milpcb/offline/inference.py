@@ -214,15 +214,12 @@ def inference(
 
 
 def _best_seen(question: Question, scores: Scores) -> FoundPolicy:
-    counts, expected = rows_of_actions(scores.log, scores.weight)
-
     def search(rules: list[LabelConstraint]) -> Best:
-        under = replace(question, constraints=(*question.constraints, *rules)) if rules else question
-        return under.best(scores.costs)
+        return (question.under(rules) if rules else question).best(scores.costs)
 
     if scores.overlap == "ignore":
         return search([]).policy
-    return seen_everywhere(search, question.contexts, counts, expected, None).policy
+    return seen_everywhere(search, question.contexts, *rows_of_actions(scores.log, scores.weight), None).policy
 
 
 @dataclass(frozen=True, eq=False)
