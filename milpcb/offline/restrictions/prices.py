@@ -71,8 +71,7 @@ def prices(
     ----------
     question : the class on n rows
     costs : (n, K), any sign; the columns of a data frame are matched by name where the class has names of actions
-    restrictions : by name, the question about policies that keep it: ``question.without(0)``, ``.under``,
-        ``.with_options``
+    restrictions : by name, questions that are made of this one, by ``without``, ``under`` or ``with_options``
     band : of a log, see ``gain_band``: prices get its ends, which hold for all restrictions at once. Costs are then
         those of its scores per row, ``scores.costs / scores.weight.sum()``
     progress : called as ``progress(done, total)`` after each price
