@@ -3,12 +3,15 @@
 One study has both; they are kept in records, and shown in tables, pictures and pages.
 """
 
+import shutil
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import milpcb
+from milpcb.core.files import sealed, unsealed
 from milpcb.errors import InputError
 from milpcb.experiments.results.curves import recovery
 from milpcb.experiments.results.figures import draw
@@ -99,6 +102,18 @@ def test_records_hold_the_best_sequence(run):
         record = read_record(run, "comparator", each["key"], each["horizon"])
         assert record["sequence"]["cost"][-1] == pytest.approx(record["in_turn"][-1])
         assert len(record["sequence"]["random"]) == len(record["rounds"])
+
+
+@pytest.mark.parametrize("name", ["cost", "random"])
+def test_a_sequence_of_another_length_is_damaged(name, run, tmp_path):
+    """It is no curve, and no unexpected error: whoever makes a record can write anything."""
+    held = Path(shutil.copytree(run, tmp_path / "run"))
+    (first, *_) = read_index(held)["comparators"]
+    file = held / f"cells/{first['key']}.json"
+    record = unsealed(file.read_bytes())
+    record["sequence"][name].pop()
+    file.write_bytes(sealed(record))
+    assert milpcb.load(held)["seed"].unique().to_list() == [1 - first["seed"]]
 
 
 def test_recovery_counts_the_rounds_after_a_change_until_regret_grows_slowly():

@@ -94,7 +94,8 @@ def read_record(path: Path, kind: Kind, key: str, horizon: int) -> dict[str, Any
         return None
     rounds = record["rounds"]
     increasing = all(one < other for one, other in pairwise(rounds))
-    columns = [column for column in record.values() if isinstance(column, list)]
+    named = [*record.items(), *record.get("sequence", {}).items()]
+    columns = [column for name, column in named if isinstance(column, list) and name != "after"]
     whole = increasing and rounds[-1] == horizon and all(len(column) == len(rounds) for column in columns)
     return record if record["key"] == key and whole else None
 
