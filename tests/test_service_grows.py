@@ -87,6 +87,7 @@ def test_every_learner_states_what_holds_of_the_policies_with_replacement(
         costs = (random.random(3) < [[0.7, 0.2, 0.5], [0.6, 0.7, 0.2]][row]).astype(float)
         decision = one.act([float(row)], available=[NUMBERS[action] for action in available])
         assert int(decision.action) in available
+        assert max(decision.probabilities) <= 1
         one.learn(decision, cost=float(costs[int(decision.action)]))
         paid += costs[int(decision.action)]
         totals += [costs[instead(label, available)] for label in LABELINGS[:, row]]

@@ -43,6 +43,18 @@ def test_a_learner_that_takes_costs_in_order_cannot_take_it(tmp_path: Path) -> N
     assert [line[0] for line in credited(bandit)] == [[0, 1], [1, 1]]  # not the [1, 0] in between
 
 
+def test_a_decision_among_actions_that_came_later_waits_for_them(tmp_path: Path) -> None:
+    """Its law has more entries than the log would; once they are added it is learnt, and saved."""
+    bandit, _ = lost(path := tmp_path / "bandit.json")
+    bandit.add_action("visit")
+    made, after = bandit.act([1, 0]), Bandit.load(path)
+    refused(lambda: after.learn(made, cost=1.0), "add them first")
+    after.add_action("visit")
+    after.learn(made, cost=1.0)
+    after.save(path)
+    assert len(credited(Bandit.load(path))) == 2
+
+
 @pytest.mark.parametrize("change", [{"probability": 0.9}, {"context": (object(),)}, {"seal": "\N{SNOWMAN}"}])
 def test_a_changed_decision_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     """Whether the bandit knows it or not; nothing is learnt. Schedules in tests/stress change all else."""

@@ -252,8 +252,8 @@ class DecisionRounds:
         if not self.learner.delayed:
             name = type(self.learner).__name__
             raise InputError(f"{name} takes costs in order: decision '{decision.id}', made after it was saved, is lost")
-        if decision.action not in self.names:  # it was added after this bandit was saved, too
-            raise InputError(f"decision '{decision.id}' is of the action {shown(decision.action)}: add that first")
+        if decision.action not in self.names or len(decision.probabilities) > len(self.names):
+            raise InputError(f"decision '{decision.id}' was drawn among actions that came later: add them first")
         context = replace(self.reader.read_row(decision.context), row=dict(decision.beside))
         law, finished = list(decision.probabilities), self.learner.played
         row, groups = self._begin_elsewhere(context, law, 0)
@@ -313,5 +313,5 @@ def _replaced(q: list[float], offered: Sequence[int]) -> list[float]:
     law = [0.0] * len(q)
     for action in offered:
         law[action] = q[action]
-    law[offered[0]] += sum(p for action, p in enumerate(q) if action not in offered)
+    law[offered[0]] = min(1.0, law[offered[0]] + sum(p for action, p in enumerate(q) if action not in offered))
     return law

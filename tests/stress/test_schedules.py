@@ -145,7 +145,7 @@ class DayByDay:
             self.bandit.override(given, NAMES[action], by="AB", reason="she knows him")
         except MilpcbError as error:
             self.counts["refused"] += 1
-            if not (lost and made.action >= self.now.n_actions):
+            if not (lost and len(made.decision.probabilities) > self.now.n_actions):
                 self.wrong = f"refused: {error}"
             return
         if lost:
@@ -184,7 +184,7 @@ class DayByDay:
         decision = made.decision
         way = self.rng.randrange(4)
         given = (name, decision, decision.to_json(), json.loads(decision.to_json()))[way]
-        whole = way > 0 and name not in self.now.ended and made.action < self.now.n_actions
+        whole = way > 0 and name not in self.now.ended and len(decision.probabilities) <= self.now.n_actions
         try:
             if give_up:
                 self.bandit.give_up(given)
