@@ -13,7 +13,6 @@ from milpcb.commands.console import PATH, err, out, print_notes, step
 from milpcb.commands.learn import printed
 from milpcb.commands.log import columns_of, source_of, source_options
 from milpcb.core import gate
-from milpcb.core.checks import check_file
 from milpcb.core.decimals import number, percent
 from milpcb.errors import InputError, UnknownNameError
 
@@ -121,12 +120,11 @@ def _read(path: Path) -> tuple[Any, Origin | None, Any]:
     from milpcb.logs.origin import ORIGIN, Origin
     from milpcb.policies import from_json as policy_from_json
 
-    check_file(path)
     try:
         text = gate.read_bytes(path, follow=True).decode()
         policy = policy_from_json(text)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from error
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from error
     except UnknownNameError:
         raise
     except InputError as error:

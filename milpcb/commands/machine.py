@@ -34,13 +34,10 @@ def solvers() -> None:
     out.print(table)
 
 
-PACKAGES = ("numpy", "scipy", "numba")
-
-
 def versions() -> str:
     """Return the versions of milpcb, Python, the packages that compute, and the solvers that can run here."""
     solvers = [f"{info.name} {info.version}".strip() for info in describe_all() if not info.missing]
-    packages = [f"{package} {version(package)}" for package in PACKAGES]
+    packages = [f"{package} {version(package)}" for package in ("numpy", "scipy", "numba")]
     lines = f"milpcb, version {version('milpcb')}", f"Python {platform.python_version()}, {', '.join(packages)}"
     return "\n".join([*lines, f"solvers: {', '.join(solvers)}"])
 

@@ -79,10 +79,7 @@ def write_file(target: Path, content: bytes, *, durable: bool = True, temporary:
 
 
 def write_over(target: Path, content: bytes) -> Path:
-    """Write a file as ``write_file`` does; remove the temporary files of earlier calls that were stopped.
-
-    Whoever writes a temporary file holds a lock on it: none is removed that is still written.
-    """
+    """Write a file as ``write_file`` does; remove temporary files of calls that were stopped, which nobody locks."""
     start = f".milpcb-{digest(target.name.encode())[:16]}-"
     for left in target.parent.glob(f"{start}*.tmp"):
         flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)

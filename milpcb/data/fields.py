@@ -255,10 +255,7 @@ class Field:
 
 
 def odd_numbers(texts: Iterable[str]) -> str:
-    """Return in words which numbers strings hold and how to write them; "" where some are none, or all are plain.
-
-    They are odd with a unit, other digits or another minus, signs behind thousands, or a decimal comma.
-    """
+    """Return in words which numbers strings hold, with units or in other signs; "" where some are none or all plain."""
     found = [(text, NUMBER.fullmatch(text.strip())) for text in _known(texts)]
     units = {None if number is None else number["before"] + number["after"] for _, number in found}
     if len(units) != 1 or (unit := units.pop()) is None:

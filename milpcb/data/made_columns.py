@@ -38,10 +38,7 @@ def make_columns(
 
 
 def declared_columns(field: Field, cuts: Sequence[float]) -> tuple[Column, ...]:
-    """Return what the numbers of a column are made of that was declared, and not learnt from rows.
-
-    Other categories may come: each declared one is tested against all others, and sets of up to half of them if few.
-    """
+    """Return what the numbers of a declared column are made of: each category is tested against all others."""
     if field.is_number:
         return tuple(_numbers(field.name, np.array([np.nan, *cuts] if field.missing else cuts), "either", scores=False))
     known = {*field.values, *([None] if field.missing else [])}
