@@ -12,7 +12,7 @@ from milpcb.relaxations import base as rounds
 from milpcb.relaxations.paper import Half, Paper
 from milpcb.theory.exact import UNIFORM, ExactRun, Game, Leftover, Player, Variant, quick_games
 from milpcb.theory.verdicts import Slacks, judge, slacks, variants, violations, worst_plan
-from tests.theory.relaxations import ADMISSIBLE, MUTANTS
+from tests.theory.relaxations import ADMISSIBLE, MUTANTS, changed
 
 F = Fraction
 ONE, CONSTANTS = ((0, 0),), ((0, 0), (1, 1))
@@ -199,19 +199,13 @@ def test_the_mathematics_of_a_round_keeps_fractions(profile: list[F]) -> None:
         assert all(isinstance(number, F) for number in numbers)
 
 
-class Floating(Paper):
-    """Answers floats."""
-
-    def respond(self, psi, leftover, *, descending=False):
-        """Return a third for two actions and the rest for the first, rounded."""
-        del psi, leftover, descending
-        return np.array([1 / 3, 2 / 3])
+FLOATING = changed(Paper, respond=lambda _self, _psi, _leftover, **_: np.array([1 / 3, 2 / 3]))
 
 
 @pytest.mark.parametrize(
     ("relaxation", "scale", "message"),
     [
-        (Floating(), 4, "wrong: q is .* rounded number"),
+        (FLOATING, 4, "wrong: q is .* rounded number"),
         (Half(), 2, "wrong: the law of the noise is no law at K = 2, L = 2"),
     ],
 )
