@@ -8,15 +8,17 @@ import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from numba import njit
 from numba.core.dispatcher import Dispatcher
 
 import milpcb
 from milpcb.core import kernels, surroundings
 from tests.processes import Ended, one_by_one
+
+Notice = kernels._Notice
 
 
 def programs(folder: Path, *codes: str) -> list[Ended]:
@@ -26,17 +28,27 @@ def programs(folder: Path, *codes: str) -> list[Ended]:
     return ended
 
 
+@pytest.fixture
+def notice(monkeypatch: pytest.MonkeyPatch) -> Notice:
+    """Replace the process-wide notice by one that has written nothing."""
+    fresh = Notice()
+    monkeypatch.setattr(kernels, "_notice", fresh)
+    return fresh
+
+
+def _no_folder(_kernel: object) -> object:
+    raise RuntimeError("no locator available")
+
+
 def test_kernels_compile_where_nothing_can_be_written(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, notice: Notice, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a folder for the machine code, kernels are compiled in each process, and one line says what to do."""
-    kernels._announce.cache_clear()
-    monkeypatch.setattr(kernels, "_folder", lambda _: None)
-    added, less = (kernels.compiled({"nnan"})(kernel) for kernel in (lambda x: x + 1.0, lambda x: x - 1.0))
-    assert njit(lambda x: x + 1.0)(1.0) == 2.0
-    assert capsys.readouterr().err == ""
-    assert (added(1.0), less(1.0)) == (2.0, 0.0)
+    """Without a folder for the machine code, kernels are compiled in each process, and the line says what to do."""
+    monkeypatch.setattr(kernels, "_Cache", _no_folder)
+    dispatcher = kernels.compiled({"nnan"})(lambda x: x + 1.0)
+    notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
     assert capsys.readouterr().err == f"{kernels.LINE}\n"
+    assert dispatcher(1.0) == 2.0
 
 
 IMPORT = "from milpcb.core.kernels import compiled\n"
@@ -74,7 +86,7 @@ def test_a_change_of_any_kernel_moves_the_machine_code_of_all(tmp_path: Path, mo
 
     def place() -> str:
         """Return the folder of a function that itself never changes."""
-        return str(kernels._folder(Path(__file__)))
+        return str(kernels._Locator.from_function(_add_one, __file__)._folder)  # type: ignore[union-attr]
 
     now = place()
     for name in sorted(names):
@@ -83,6 +95,16 @@ def test_a_change_of_any_kernel_moves_the_machine_code_of_all(tmp_path: Path, mo
         assert place() != now, f"{name} may change without new machine code"
         (tmp_path / name).write_bytes(text)
     assert place() == now
+
+
+def test_the_notice_is_ours_and_once(notice: Notice, capsys: pytest.CaptureFixture[str]) -> None:
+    """Compilation by others is not announced; of our functions the first is, the next are not."""
+    ours = [kernels.compiled()(lambda x: x + 1), kernels.compiled()(lambda x: x - 1)]
+    notice.on_start(SimpleNamespace(data={"dispatcher": object()}))
+    assert capsys.readouterr().err == ""
+    for dispatcher in ours:
+        notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
+    assert capsys.readouterr().err == f"{kernels.LINE}\n"
 
 
 TWICE = (
@@ -127,15 +149,16 @@ def _flipped(content: bytes) -> bytes:
     return content[:-9] + bytes([content[-9] ^ 1]) + content[-8:]
 
 
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
 @pytest.mark.parametrize(
     "damage", [lambda _: b"", lambda c: c[:50], lambda c: bytes(len(c)), _flipped, lambda c: b"+" + c]
 )
 def test_damaged_machine_code_is_compiled_anew(
-    damage: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    damage: Callable[[bytes], bytes], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A full disk or a power cut leaves files that are short, or all zeros: they are as if not there, and replaced."""
     assert [_hits(tmp_path, monkeypatch) for _ in range(2)] == [0, 1]
-    (file,) = tmp_path.rglob("*.nbc")
+    (file,) = tmp_path.rglob(f"*.{kind}")
     file.write_bytes(damage(file.read_bytes()))
     assert [_hits(tmp_path, monkeypatch) for _ in range(2)] == [0, 1]
 
@@ -145,10 +168,10 @@ def test_where_there_is_no_room_functions_work_without_machine_code_on_disk(
 ) -> None:
     """A disk that fills up after the folder was made ends no search, and leaves no half of a file."""
 
-    def full(_temporary: Path, _target: Path) -> None:
+    def full(_self: object, _path: str) -> object:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr(kernels._File, "_open_for_write", full)
     assert _hits(tmp_path, monkeypatch) == 0
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 

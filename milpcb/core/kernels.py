@@ -7,24 +7,21 @@ files that may be compiled into one another: see "Machine code" under "Safety" i
 import hashlib
 import pickle
 import re
-import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from milpcb.core import surroundings
-from milpcb.core.files import write_file
 from milpcb.core.long_search import write
-from milpcb.errors import RunError
 
 with surroundings.unseen(".numba_config.yaml"):
     import numba
 from numba import njit
-from numba.core import caching, config, entrypoints, types
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
+from numba.core import caching, config, entrypoints, event, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from numba.misc.appdirs import AppDirs
 
@@ -32,9 +29,7 @@ surroundings.close(config, entrypoints)
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
-LINE = "milpcb: compiling to machine code (about 15 s), once if NUMBA_CACHE_DIR or your cache folder is yours alone"
-
-SEAL = hashlib.sha256().digest_size  # bytes before machine code
+LINE = "milpcb: compiling to machine code (about 10 s), once if NUMBA_CACHE_DIR or your cache folder is yours alone"
 
 # The modules of ours that a file imports when it is imported itself.
 _IMPORTED = re.compile(rb"^from ((?:milpcb|policies)[.\w]*) import", re.MULTILINE)
@@ -46,16 +41,54 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
     def decorate(kernel: _Kernel) -> _Kernel:
         dispatcher = njit(fastmath=set(flags) or False, no_cfunc_wrapper=True)(kernel)
         if not config.DISABLE_JIT:  # then it is Python's own
-            dispatcher.get_call_template = partial(_template, dispatcher.get_call_template)
-            dispatcher._cache = _MachineCode(kernel)  # noqa: SLF001 - numba offers no other way
+            dispatcher.inner = cache(partial(_inner, kernel, flags))
+            dispatcher.get_call_template = partial(_template, dispatcher.inner)
+            dispatcher.get_overload = lambda signature: dispatcher.inner().get_overload(signature)
+        with suppress(RuntimeError):  # no folder can be written, not even the user's
+            dispatcher._cache = _Cache(kernel)  # noqa: SLF001 (numba offers no other way to its own cache)
+        _notice.ours.add(id(dispatcher))
         return cast("_Kernel", dispatcher)
 
     return decorate
 
 
-def _template(template: Callable[..., Any], args: Sequence[Any], kws: Any) -> Any:
+def _inner(kernel: Callable[..., Any], flags: Collection[str]) -> Any:
+    """Return what compiles a function for calls from other compiled functions, whose machine code includes it."""
+    dispatcher = njit(fastmath=set(flags) or False, no_cfunc_wrapper=True, no_cpython_wrapper=True)(kernel)
+    dispatcher.compile = partial(_compile_inner, dispatcher.compile)
+    return dispatcher
+
+
+def _compile_inner(compile_for: Callable[[Any], Any], signature: Any) -> Any:
+    """Compile a function as far as its callers need it: these hold numba's lock, so no other thread compiles."""
+    codegen = cpu_target.target_context.codegen()
+    kept = codegen._library_class, codegen.set_env  # noqa: SLF001 (numba offers no other way)
+    codegen._library_class, codegen.set_env = _InnerLibrary, lambda *_: None  # noqa: SLF001 - as above
+    try:
+        return compile_for(signature)
+    finally:
+        codegen._library_class, codegen.set_env = kept  # noqa: SLF001 - as above
+
+
+class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
+    """Code that is optimised, and turned into machine code, as a part of what calls it: once, not level by level."""
+
+    def _optimize_final_module(self) -> None:
+        """Leave it to the caller."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return that there is none: it is not called from outside."""
+        del name
+        return 0
+
+
+def _template(inner: Callable[[], Any], args: Sequence[Any], kws: Any) -> Any:
     """Return how another function calls this one: numba would compile it anew for each constant that is handed over."""
-    return template([types.unliteral(arg) for arg in args], kws)
+    return inner().get_call_template([types.unliteral(arg) for arg in args], kws)
 
 
 def _lower(typing: Any, a: Any, b: Any) -> Any:
@@ -72,54 +105,88 @@ def _lower(typing: Any, a: Any, b: Any) -> Any:
 lower = cast("Callable[[float, float], float]", min if config.DISABLE_JIT else intrinsic(_lower))
 
 
-class _MachineCode(caching._Cache):  # type: ignore[misc]  # noqa: SLF001 - numba offers no other way
-    """Machine code of one function on disk: a file with a checksum for each signature; short ones are as if absent."""
+class _Locator(caching._CacheLocator):  # type: ignore[misc]  # noqa: SLF001 - numba offers no other way
+    """Where the machine code of a function is kept: a folder whose name is a digest of all that may be compiled in."""
+
+    def __init__(self, folder: Path, stamp: str, line: int) -> None:
+        self._folder, self._stamp, self._line = folder, stamp, line
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        """Return the line: functions of one name and module differ in it."""
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, kernel: Callable[..., Any], file: str) -> Self | None:
+        if not Path(file).is_file():
+            return None
+        stamp = hashlib.sha256(kernels_digest().encode() + Path(file).read_bytes()).hexdigest()
+        for base in _folders(Path(file)):
+            folder = base / stamp[:24]
+            if surroundings.is_own(folder):
+                return cls(folder, stamp, kernel.__code__.co_firstlineno)
+        return None
+
+
+class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]  # numba has no types
+    _locator_classes = [_Locator]  # noqa: RUF012 (numba's own form)
+
+
+class _File(caching.IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
+    """The index and the machine code of one function on disk, with checksums: what is cut short is as if not there."""
+
+    def _load_index(self) -> dict[Any, str]:
+        stamp, overloads = _unsealed(self._index_path) or ("", {})
+        return overloads if stamp == self._source_stamp else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write(self._index_path, (self._source_stamp, overloads))
+
+    def _load_data(self, name: str) -> Any:
+        return _unsealed(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def _write(self, path: str, data: Any) -> None:
+        content = self._dump(data)
+        with self._open_for_write(path) as file:
+            file.write(_checksum(content) + content)
+
+
+def _unsealed(path: str) -> Any:
+    """Return what a file of machine code holds; None where it is not there, or not whole."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError:
+        return None
+    size = hashlib.sha256().digest_size
+    whole = content[:size] == _checksum(content[size:])
+    return pickle.loads(content[size:]) if whole else None  # noqa: S301 - of a folder that no other user can write
+
+
+def _checksum(content: bytes) -> bytes:
+    """Return the digest of machine code, and of the version of numba that made it."""
+    return hashlib.sha256(f"numba {numba.__version__}\n".encode() + content).digest()
+
+
+class _Cache(caching.FunctionCache):  # type: ignore[misc]  # numba has no types
+    _impl_class = _Implementation
 
     def __init__(self, kernel: Callable[..., Any]) -> None:
-        code = kernel.__code__
-        self._folder = None if kernel.__closure__ else _folder(Path(code.co_filename))  # no digest knows its values
-        self._of = numba.__version__, sys.implementation.cache_tag, kernel.__module__, code.co_firstlineno, code.co_code
-
-    @property
-    def cache_path(self) -> str | None:
-        """The folder; None where none can be written."""
-        return None if self._folder is None else str(self._folder)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return a compiled function; None where it is not there, or not whole, and will be compiled."""
-        target_context.refresh()
-        with suppress(OSError):
-            content = self._file(sig, target_context.codegen()).read_bytes()
-            if content[:SEAL] == hashlib.sha256(content[SEAL:]).digest():
-                signature, parts = pickle.loads(content[SEAL:])  # noqa: S301 - of a folder that no other user can write
-                if signature == sig:
-                    return CompileResult._rebuild(target_context, *parts)  # noqa: SLF001 - as above
-        _announce()
-        return None
+        super().__init__(kernel)
+        place = self._impl.locator
+        self._cache_file = _File(place.get_cache_path(), self._impl.filename_base, place.get_source_stamp())
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write machine code to disk; where there is no room for it, the next process compiles again."""
-        if self._folder and not data.library.has_dynamic_globals:
-            content = dumps((sig, data._reduce()))  # noqa: SLF001 - as above
-            with suppress(RunError):
-                write_file(self._file(sig, data.codegen), hashlib.sha256(content).digest() + content, durable=False)
-
-    def _file(self, sig: Any, codegen: Any) -> Path:
-        """Return the file of a signature; raises FileNotFoundError where there is no folder."""
-        if self._folder is None:
-            raise FileNotFoundError
-        named = repr((self._of, sig, codegen.magic_tuple())).encode()
-        return self._folder / f"{hashlib.sha256(named).hexdigest()[:32]}.nbc"
-
-    def enable(self) -> None:
-        """Do nothing: it is always in use."""
-
-    disable = flush = enable
-
-
-@cache
-def _announce() -> None:
-    write(LINE)
+        with suppress(OSError):
+            super().save_overload(sig, data)
 
 
 @cache
@@ -134,14 +201,31 @@ def kernels_digest() -> str:
     return hashlib.sha256(b"\0".join(texts[name] for name in sorted(names))).hexdigest()
 
 
-def _folder(file: Path) -> Path | None:
-    """Return where the machine code of a file of functions is kept, by a digest of all that may be compiled in."""
-    if not file.is_file():
-        return None
-    stamp = hashlib.sha256(kernels_digest().encode() + file.read_bytes()).hexdigest()[:24]
-    own = Path(AppDirs(appname="milpcb", appauthor=False).user_cache_dir) / "compiled"
-    bases = [Path(config.CACHE_DIR)] if config.CACHE_DIR else [own, file.parent / "__pycache__"]
-    return next((base / stamp for base in bases if surroundings.is_own(base / stamp)), None)
+def _folders(file: Path) -> Iterator[Path]:
+    if config.CACHE_DIR:
+        yield Path(config.CACHE_DIR)
+        return
+    yield Path(AppDirs(appname="milpcb", appauthor=False).user_cache_dir) / "compiled"
+    yield file.parent / "__pycache__"
+
+
+class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
+    """Writes one line when the first function of a process is about to be compiled."""
+
+    def __init__(self) -> None:
+        self.ours, self._announced = set[int](), False
+
+    def on_start(self, event: Any) -> None:
+        if not self._announced and id(event.data["dispatcher"]) in self.ours:
+            self._announced = True
+            write(LINE)
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing."""
+
+
+_notice = _Notice()
+event.register("numba:compile", _notice)
 
 
 @compiled()

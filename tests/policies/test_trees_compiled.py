@@ -40,8 +40,8 @@ files = [file.stem for file in Path(policies.trees.__file__).parent.glob("*.py")
 modules = [importlib.import_module(f"policies.trees.{name}") for name in files if name != "__init__"]
 kernels = {kernel for module in modules for kernel in vars(module).values() if isinstance(kernel, Dispatcher)}
 names = {f"{kernel.py_func.__module__}.{kernel.__name__}": kernel for kernel in kernels}
-asked = {name: kernel.signatures for name, kernel in names.items() if "._" not in name}
-print(json.dumps({name: list(map(str, signatures)) for name, signatures in asked.items()}))
+asked = {name: [kernel.signatures, kernel.inner().signatures] for name, kernel in names.items() if "._" not in name}
+print(json.dumps({name: list(map(str, max(signatures, key=len))) for name, signatures in asked.items()}))
 """
 
 
@@ -61,7 +61,7 @@ def test_no_kernel_is_compiled_for_a_constant() -> None:
         "inner = compiled()(lambda x, flag: x + 1 if flag else x)\n"
         "outer = compiled()(lambda x: inner(x, True) + inner(2, False) + inner(3, x > 0))\n"
         "assert outer(1) == 2 + 2 + 4\n"
-        "print(len(inner.signatures))"
+        "print(len(inner.inner().signatures))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"

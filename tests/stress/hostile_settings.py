@@ -6,7 +6,6 @@ be the socket that counts who connects, and pictures are compared with those of 
 """
 
 import contextlib
-import hashlib
 import os
 import pickle
 import shutil
@@ -140,8 +139,10 @@ def lay(folder: Path, kind: str, base: Base) -> None:
 
 
 def forge(folder: Path, base: Base) -> None:
-    """Write code as machine code into the folder that the settings of numba name, under the names of what is kept."""
+    """Write code as machine code into the folder that the settings of numba name, under the names it would have."""
     from numba.core.dispatcher import Dispatcher
+
+    from milpcb.core.kernels import _checksum
 
     content = pickle.dumps(_Payload(str(base.outside / "marker")))
     ours = [vars(module) for name, module in sys.modules.items() if name.startswith(("milpcb.", "policies."))]
@@ -149,8 +150,8 @@ def forge(folder: Path, base: Base) -> None:
         if kernel.stats.cache_path:
             place = folder / "cc" / Path(kernel.stats.cache_path).name
             place.mkdir(parents=True, exist_ok=True)
-            for kept in Path(kernel.stats.cache_path).glob("*.nbc"):
-                (place / kept.name).write_bytes(hashlib.sha256(content).digest() + content)
+            name = f"{kernel._cache._impl.filename_base}.nbi"
+            (place / name).write_bytes(_checksum(content) + content)
 
 
 def run(program: str, folder: Path, marker: Path, *, opened: bool) -> list[str]:
