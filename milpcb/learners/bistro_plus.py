@@ -86,7 +86,8 @@ class BistroPlus(Learner):
         super().__init__(oracle, horizon=horizon, seed=seed)
         check_pool(pool)
         once = choice("future", future, get_args(Futures)) == "once"
-        self.relaxation: Relaxation = registry.load("relaxation", noise)()
+        given: Any = noise  # a relaxation of one's own need not have a name
+        self.relaxation: Relaxation = given if isinstance(given, Relaxation) else registry.load("relaxation", noise)()
         if queries is None:
             queries = "argmin" if once else "all"
         choice("queries", queries, get_args(Queries))

@@ -12,6 +12,7 @@ from milpcb import Empirical, FinitePool, Transductive, open_oracle
 from milpcb.learners import BistroPlus
 from milpcb.protocols import PolicyClass
 from milpcb.relaxations.base import phi_from_psi, psi_from_profile
+from milpcb.relaxations.paper import Half
 from policies import FiniteClass
 
 from .rounds import CLASSES, CONTEXTS, past, transcript, with_past
@@ -50,6 +51,12 @@ def test_learn_counts_a_hit_exactly_when_the_draw_is_below_the_chance() -> None:
     for action in (0, 1):  # chances 1/6, 1/6
         learner._learn(2, action, 0.0, 1.0)
     assert past(learner).tolist() == [[0, 0, 0], [1, 0, 0], [-1, 0, 0], *[[0, 0, 0]] * 2]
+
+
+def test_a_relaxation_may_be_handed_in_itself() -> None:
+    """One of one's own need not be registered: an instance of a known one plays as its name does."""
+    named, own = learner_on(TREES, noise="half"), learner_on(TREES, noise=Half())
+    assert [named.act(2).tolist(), named.guarantee()] == [own.act(2).tolist(), own.guarantee()]
 
 
 @pytest.mark.parametrize("noise", ["paper", "half", "bistro", "signed"])
