@@ -53,7 +53,10 @@ def main() -> int:
     named = tomllib.loads(PAGES.read_text(encoding="utf-8"))
     parts = [*named["picture"], *named["table"]]
     studies = dict.fromkeys(part[key] for key in ("study", "beside") for part in parts if key in part)
-    studies = [study for study in studies if not options.only or Path(study).stem in options.only]
+    names = {Path(study).stem: study for study in studies}
+    if unknown := [name for name in options.only or () if name not in names]:
+        parser.error(f"there is no study '{unknown[0]}'; the studies are {', '.join(names)}")
+    studies = [names[name] for name in options.only or names]
     for study in studies:
         config = quick_config(ROOT / study, options.out) if options.quick else ROOT / study
         print(f"== {study}", flush=True)
