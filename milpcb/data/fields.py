@@ -139,11 +139,16 @@ class Field:
         return self.is_number and set(self.values) <= {0, 1}
 
     def read(self, given: GivenColumn) -> Values:
-        """Return a column (n,): floats, NaN being missing, or objects, None being missing; raises UnfitError."""
+        """Return a column (n,): floats, NaN being missing, or objects, None being missing; raises UnfitError.
+
+        Strings that the type of the column has as categories are values of their own.
+        """
         if self.is_number and isinstance(given.entries, np.ndarray):
             return self._numbers(given.entries)
         entries = given.entries.tolist() if isinstance(given.entries, np.ndarray) else given.entries
-        return self.array([self.one(each, row) for row, each in enumerate(entries)])
+        own = set(given.categories or ()) - set(self.marks) if self.texts else set()
+        read = (each if type(each) is str and each in own else self.one(each, row) for row, each in enumerate(entries))
+        return self.array(list(read))
 
     def array(self, values: list[Value]) -> Values:
         """Return values that were read, one by one, as a column."""
@@ -189,7 +194,8 @@ class Field:
         if entry in self._known:
             return entry
         if other := self._spellings.get(folded(entry)):
-            raise self._unfit(entry, row, f"and is known as {shown(other)}", "write it so")
+            both = "" if row is None else ", or give the column a type that has both as categories"
+            raise self._unfit(entry, row, f"and is known as {shown(other)}", f"write it so{both}")
         if folded(entry) in {"", *NULLS}:
             what, fix = "which is no known value, or a missing one", "give None, or name it as missing"
             raise self._unfit(entry, row, what, fix)

@@ -271,7 +271,9 @@ class Learner(ABC):
     def _round(self) -> str:
         return f"round {self.played + 1} of {type(self).__name__}"
 
-    # ----------------------------------------------------------------- what is certain about the play
+    def __repr__(self) -> str:
+        horizon = "" if self.horizon is None else f" of {self.horizon}"
+        return f"<{type(self).__name__}: {self.n_actions} actions, {self.played}{horizon} rounds played>"
 
     def guarantee(self) -> float:
         """Return the bound on expected regret that holds for this configuration; infinite where there is none."""

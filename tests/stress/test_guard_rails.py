@@ -25,6 +25,7 @@ from milpcb.offline import (
     read_log,
     scores,
 )
+from milpcb.offline.question import Question
 from milpcb.oracles import open_oracle
 from milpcb.rng import child
 from milpcb.types import Floats
@@ -136,8 +137,8 @@ def _both(number: int, rare: float, draws: int) -> tuple[Floats, Floats]:
     reward = action * _effect(X) + rng.normal(size=n)
     table = np.column_stack([1 - chance, chance])
     known = scores(read_log(X, np.array(ACTIONS)[action], reward=reward, propensity=table, actions=ACTIONS), "ips")
-    found = LowerEnds(DecisionTrees(2, depth=2), X, known, best_reference(known), seed=number)
-    oracle = open_oracle(found.policies, X, kind="search")
+    found = LowerEnds(Question(DecisionTrees(2, depth=2), X), known, best_reference(known), seed=number)
+    oracle = found.question.oracle
     both: list[Any] = [oracle.minimise(costs).policy for costs in (known.costs, found.costs)]
     lower = [end for _, end in found.of([policy.predict(X) for policy in both], draws=draws)]
     alike = found.reference.played(np.column_stack([np.zeros(len(EVERYONE)), _effect(EVERYONE)])).mean()
