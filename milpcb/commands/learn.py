@@ -16,6 +16,7 @@ from rich.table import Table
 from milpcb.commands.class_options import ESTIMATORS, OPEN, action_of, estimator_of, named_options
 from milpcb.commands.console import PATH, err, out, print_notes, step
 from milpcb.commands.log import RowsOption, columns_of, needs_rows, several, source_of, source_options
+from milpcb.core.checks import real
 from milpcb.core.decimals import fixed
 from milpcb.core.files import contents
 from milpcb.errors import InputError, UnknownNameError, shown
@@ -42,6 +43,7 @@ THIN, THINNER = 7, 2
 @several("--monotone", metavar="COLUMN=more", help="The action never goes down as the column grows; =less: never up.")
 @needs_rows("--front", default="", metavar="OUTCOME", help="The best rules for two outcomes at once, as in 'ill less'.")
 @several("--what-if", metavar="RESTRICTION", help="What a change of the rule would cost: 'without age', 'depth 1'.")
+@needs_rows("--near", type=float, metavar="AMOUNT", help="Count rules at most so much worse [default: by the band].")
 @click.option("--missing-side", default="either", show_default=True, help="Of a missing number: yes, no or either.")
 @click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="A number, or the column that has it.")
 @needs_rows("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
@@ -68,6 +70,8 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     from milpcb.logs.folder import check_folder, write
 
     check_folder(folder)
+    if given["near"] is not None:
+        real("--near", given["near"], "finite and not negative", lambda amount: amount >= 0)
     found = (_in_one_pass if given["one_pass"] else _in_memory)(ctx, log, given)
     with step(err, "the page"):
         page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
@@ -90,7 +94,7 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
 def _asked(given: dict[str, Any], source: Source, limits: tuple[Any, ...] = ()) -> Asked:
     from milpcb.logs.findings import Asked
 
-    names = ("level", "draws", "resamples", "holdout", "seed", "unit", "sensitive", "front")
+    names = ("level", "draws", "resamples", "holdout", "seed", "unit", "sensitive", "front", "near")
     budget = None if given["budget"] is None else action_of(given["budget"], source)
     more = {"restrictions": given["what_if"], "labels": _labels(given["labels"], source)}
     return Asked(**{name: given[name] for name in names}, **more, limits=limits, budget=budget)
@@ -145,7 +149,7 @@ def _print(found: Findings) -> None:
     from milpcb.logs.sections import rule_text
 
     rules = rule_text(found.estimator.policy_)
-    prices, _, front, *_, stable = page.evidence(found)
+    prices, near, front, *_, stable = page.evidence(found)
     tables = [*(prices.tables if found.questions.restrictions else ()), *front.tables]
     if found.asked:
         tables.append(page.asked_table(found.asked))
@@ -156,7 +160,8 @@ def _print(found: Findings) -> None:
     out.print(printed(page.worth_table(found)))
     for line in (words.gain(found), *map(printed, tables)):
         out.print(line)
-    for sentence in (*charges, words.proof(found), *stable.words):
+    counted = near.words if found.questions.near is not None else ()
+    for sentence in (*charges, words.proof(found), *counted, *stable.words):
         out.print(sentence)
 
 

@@ -33,6 +33,8 @@ class Asked:
     limits: tuple[Limit, ...] = ()  # on other outcomes, which the rule keeps with the confidence ``level``
     restrictions: tuple[str, ...] = ()  # strings whose prices are asked for, see milpcb.logs.questions
     front: str = ""  # a second outcome, and which way is better; "" for none
+    # how much less a rule may look worth to do as well as the best; None: it goes by the band
+    near: float | None = None
     unit: str = ""  # what outcomes are in, such as "$"; "" for no word
     sensitive: tuple[str, ...] = ()  # columns that the first sheet names, read by the rule or not
     # what a score card calls columns and actions, pairs of their names and these words

@@ -43,7 +43,8 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     if questions.holdout:
         aside = kept_aside(source.log, questions.holdout, questions.seed)
     own_way = bool(questions.limits or estimator.monotone)
-    asked = {"--what-if": questions.restrictions, "--front": questions.front, "--budget": questions.budget}
+    asked: dict[str, Any] = {"--what-if": questions.restrictions, "--front": questions.front}
+    asked |= {"--budget": questions.budget, "--near": questions.near is not None}
     for option, given in asked.items():
         if given and own_way:
             raise InputError(f"{option} is for the rule that looks best; leave --no-worse and --monotone out")
@@ -112,8 +113,7 @@ def _with_sections(found: Findings, question: Question, step: Step) -> Findings:
             if draws:
                 band = gain_band(question, rows.scores, found.reference, draws=draws, **how)
             found = replace(found, prices=what_if(found, question, band, tick))
-            if band is not None:
-                sections["near"] = near_section(found, question, band)
+            sections["near"] = near_section(found, question, band)
         if questions.front:
             with step("the front of two outcomes") as tick:
                 sections["front"] = front_section(found, question, tick)

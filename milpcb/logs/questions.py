@@ -95,24 +95,35 @@ MOST_COMPARED = 1_000  # rows at which their actions are compared
 MOST_UNLISTED = 2_000  # different rows up to which rules are counted that the class does not list itself
 
 
-def near_section(found: Findings, question: Question, band: GainBand) -> PageSection:
-    """Return how many rules are not shown to be worse than the best, and what they share."""
-    near, n = question.oracle.near_best(band.floors[1], band.slack), question.oracle.n_contexts
+def near_section(found: Findings, question: Question, band: GainBand | None) -> PageSection:
+    """Return how many rules do as well as the best, by ``--near`` AMOUNT or else the band, and what they share."""
+    slack, read, n = found.questions.near, columns_read(found.estimator.policy_), question.oracle.n_contexts
+    if slack is not None:
+        learnt: Any = found.learnt
+        costs = learnt.scores.costs / learnt.scores.weight.sum()
+        without = {f"without {name}": restricted(f"without {name}", question, found.estimator.policy_) for name in read}
+        near = question.oracle.near_best(costs, slack)
+        dear = {price.name for price in prices(question, costs, without) if price.best is None or price.price > slack}
+        which = f"of this kind look worth at most {found.unit.amount(slack)} less than the best of them"
+    elif band is not None:
+        near = question.oracle.near_best(band.floors[1], band.slack)
+        dear = {price.name for price in found.prices if price.lower > 0 or price.best is None}
+        sure = percent(found.questions.level)
+        which = f"of this kind are not shown to be worse than the best of them ({sure} confidence)"
+    else:
+        return PageSection("")
     rows = child(0, "logs", "near").permutation(n)[:MOST_COMPARED]
-    sure = percent(found.questions.level)
-    which = f"of this kind are not shown to be worse than the best of them ({sure} confidence)"
     if not (near.listed or len(question.oracle.opened.contexts) <= MOST_UNLISTED):
         count = f"How many rules {which} was not counted, as the log has too many different rows."
     elif near.exact and near.count == 1:
         return PageSection(NEAR, [f"No other rules {which}."])
     else:
         count = f"{'' if near.exact else 'More than '}{fixed(near.count, 0)} rules {which}."
-    dear = {price.name for price in found.prices if price.lower > 0 or price.best is None}
-    needed = [f"'{name}'" for name in columns_read(found.estimator.policy_) if f"without {name}" in dear]
-    read = f"All of them read {listed(needed)}." if needed else "No column is read by all of them."
+    needed = [f"'{name}'" for name in read if f"without {name}" in dear]
+    common = f"All of them read {listed(needed)}." if needed else "No column is read by all of them."
     contested, looked_at = int((near.played(rows).sum(axis=1) > 1).sum()), fixed(len(rows), 0)
     differ = f"On {fixed(contested, 0)} of the {looked_at} rows compared they do not all play the same action."
-    return PageSection(NEAR, [count, read, differ])
+    return PageSection(NEAR, [count, common, differ])
 
 
 SHARES = tuple(round(0.1 * step, 1) for step in range(11))

@@ -115,11 +115,11 @@ def test_usual_restrictions_are_about_what_the_rule_reads(fitted):
 # ------------------------------------------------------------------- rules that do as well
 
 
-def as_good(tree, question, draws=40):
+def as_good(tree, question, draws=40, slack=None):
     """Return the section on the rules that do as well as a tree, with values to the last digit, and its band."""
     band = gain_band(question, tree.scores_, best_reference(tree.scores_), draws=draws)
-    asked = SimpleNamespace(level=0.95, restrictions=())
-    unit = SimpleNamespace(gain=str, value=str)
+    asked = SimpleNamespace(level=0.95, restrictions=(), near=slack)
+    unit = SimpleNamespace(amount=str, gain=str, value=str)
     found = SimpleNamespace(learnt=SimpleNamespace(scores=tree.scores_), questions=asked, unit=unit, estimator=tree)
     found.prices = what_if(found, question, band, lambda *_: None)
     return near.near_section(found, question, band), band
@@ -142,6 +142,20 @@ def test_rules_not_shown_to_be_worse_are_those_whose_upper_end_reaches_the_best_
     assert found.words[1] == "All of them read 'age'."
     contested = (every[undecided] != every[undecided][0]).any(axis=0).sum()
     assert found.words[2].startswith(f"On {contested} of the 300 rows compared")
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.01, 0.2])
+def test_rules_within_an_amount_are_those_of_the_list(fitted, every, slack):
+    """By the estimates alone: their number, and the columns without which none is within it."""
+    tree, question = fitted
+    found, _ = as_good(tree, question, slack=slack)
+    values = totals(-tree.scores_.costs / tree.scores_.weight.sum(), every)
+    close = values >= values.max() - slack - 1e-12
+    which = f"of this kind look worth at most {slack} less than the best of them."
+    assert found.words[0] == (f"No other rules {which}" if close.sum() == 1 else f"{close.sum()} rules {which}")
+    if close.sum() > 1:
+        contested = (every[close] != every[close][0]).any(axis=0).sum()
+        assert found.words[2].startswith(f"On {contested} of the 300 rows compared")
 
 
 def test_many_rows_are_looked_at_in_part(fitted, monkeypatch):
