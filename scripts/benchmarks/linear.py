@@ -53,7 +53,7 @@ def measure(
     """
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 2, (m, d)).astype(float)
-    scores = contexts @ np.where(np.arange(d) < (rules.max_features or d), rng.normal(size=d), 0.0)
+    scores = contexts @ np.where(np.arange(d) < (getattr(rules, "max_features", None) or d), rng.normal(size=d), 0.0)
     planted = (scores[:, None] >= np.quantile(scores, np.arange(1, rules.n_actions) / rules.n_actions)).sum(axis=1)
     every = []
     for _ in range(queries + 1):
