@@ -2,10 +2,12 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 from milpcb.commands.machine import JOBS
 from milpcb.experiments.study.config import read_config
+from tests.test_walks import study
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,6 +26,15 @@ def test_the_demo_ends_with_a_command_that_works_as_printed() -> None:
     found = re.fullmatch(r'echo "cd \$PWD && \.venv/bin/milpcb run (scripts/[\w/.]+)"', last)
     assert found
     assert read_config(ROOT / found[1]).learners
+
+
+def test_the_demo_prints_the_policies_that_learners_end_with(tmp_path: Path) -> None:
+    """Its lines of Python are played on a run directory."""
+    study(tmp_path)
+    lines = (ROOT / "scripts/demo").read_text().partition("<<'END'\n")[2].partition("\nEND\n")[0]
+    folder = str(tmp_path / "out_search_0")
+    done = subprocess.run([sys.executable, "-c", lines, folder], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("bistro_plus, planted, threshold_rules, search:\nif ")
 
 
 def test_what_is_left_out_is_there(slow: dict[str, str]) -> None:

@@ -98,17 +98,20 @@ def report(directory: Path) -> str:
     """Return the page of a run directory; raises RunError where it holds no curves."""
     results = read_results(directory)
     config = own_contents(directory / CONFIG).decode()
-    cells, comparators = (list(_shown(directory, kind)) for kind in ("cell", "comparator"))
     best = [
         DrawnPolicy(task["title"].removeprefix(f"{BEST}, "), record["policy"], record.get("drawing", ""))
-        for task, record in comparators
+        for task, record in _shown(directory, "comparator")
     ]
-    leaders = [
+    return report_page(results, config, best, read_leaders(directory), len(read_index(directory)["cells"]))
+
+
+def read_leaders(directory: Path) -> list[DrawnPolicy]:
+    """Return the policies that learners of a run end with, the best ones by what their own decisions have cost."""
+    return [
         DrawnPolicy(", ".join(cell[axis] for axis in ("learner", *RUN[:3])), record["leader"])
-        for cell, record in cells
+        for cell, record in _shown(directory, "cell")
         if "leader" in record
     ]
-    return report_page(results, config, best, leaders, len(read_index(directory)["cells"]))
 
 
 def _shown(directory: Path, kind: Kind) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
