@@ -19,13 +19,9 @@ class LoggedCosts:
         self._oracle = oracle
         self._table = oracle.table(noise=None)
         self._policy: Any = None
-        self._labels: list[int] = []  # of the policy, on the contexts that were known when it was asked
+        self._actions: dict[int, int] = {}  # of the policy, on the rows that it was asked about
+        self.trained = False
         self._trained_on: Any = None  # the totals that the policy is best on, where rows may still arrive
-
-    @property
-    def trained(self) -> bool:
-        """Whether there is a policy."""
-        return bool(self._labels)
 
     def add(self, row: int, action: int, amount: float) -> None:
         """Add to the estimated cost of an action at a context."""
@@ -37,22 +33,26 @@ class LoggedCosts:
         answer = self._table.minimise()
         _ = answer.value  # raises unless the minimum is proved
         self._policy = answer.policy
-        self._labels = self._policy.predict(self._oracle.contexts).tolist()
+        self._actions, self.trained = {}, True  # a round costs no more where there are many contexts
         self._trained_on = self._table.state() if hasattr(self._oracle, "extend") else None
 
     def action(self, row: int) -> int:
         """Return the action of the policy, once there is one."""
-        while row >= len(self._labels):
-            self._labels.append(played_on(self._policy, self._oracle.contexts, len(self._labels)))
-        return self._labels[row]
+        if row not in self._actions:
+            self._actions[row] = played_on(self._policy, self._oracle.contexts, row)
+        return self._actions[row]
 
     def state(self) -> dict[str, Any]:
         """Return table and policy: its labels of the contexts, and the totals that it is best on."""
-        return {"table": self._table.state(), "labels": self._labels or None, "trained_on": self._trained_on}
+        labels = list(self._actions.values()) if self.trained else None
+        if self._policy is not None:
+            labels = self._policy.predict(self._oracle.contexts).tolist()
+        return {"table": self._table.state(), "labels": labels, "trained_on": self._trained_on}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._labels, self._trained_on = list(state["labels"] or []), state["trained_on"]
+        labels, self._trained_on = state["labels"], state["trained_on"]
+        self._policy, self._actions, self.trained = None, dict(enumerate(labels or [])), labels is not None
         self._table = self._oracle.table(noise=None)
         if self._trained_on is not None:
             self._table.restore(self._trained_on)

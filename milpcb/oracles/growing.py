@@ -85,7 +85,7 @@ class GrowingOracle(ValueOracle):
             raise InputError(f"{needs}: take kind 'search', without further options, or open it on all contexts")
         self._terms = self._held = self._leaf_totals(needed=constrained or contexts is None) if by_totals else None
         self._known = KnownRows(self._policies)
-        self._found: list[Floats] = []  # the contexts
+        self._found = np.empty((0, 0))  # the contexts, with room for as many again
         self.n_contexts = 0
         self._calls, self._seconds = 0, 0.0
         self._opened: Oracle | None = None
@@ -120,7 +120,9 @@ class GrowingOracle(ValueOracle):
     @property
     def contexts(self) -> Floats:
         """One representative of each, (n_contexts, d)."""
-        known = np.array(self._found) if self._found else np.empty((0, cast("Terms", self._terms).n_features))
+        known = self._found[: self.n_contexts]
+        if not self.n_contexts:
+            known = np.empty((0, cast("Terms", self._terms).n_features))
         known.setflags(write=False)
         return known
 
@@ -169,7 +171,9 @@ class GrowingOracle(ValueOracle):
         rows = self._known.add(array)
         for context, row in zip(array, rows.tolist(), strict=True):
             if row == self.n_contexts:
-                self._found.append(context)
+                if row == len(self._found):
+                    self._found = np.resize(self._found, (max(16, 2 * row), len(context)))
+                self._found[row] = context
                 self.n_contexts += 1
                 self._retire()
         return rows
@@ -224,7 +228,7 @@ class GrowingOracle(ValueOracle):
 
     def context(self, row: int) -> Floats:
         """Return the context (d,) of a row."""
-        return self._found[index("row", row, self.n_contexts)]
+        return np.asarray(self._found[index("row", row, self.n_contexts)])
 
     def count(self, start: float) -> float:
         """See Oracle.count."""

@@ -11,6 +11,7 @@ from milpcb import open_oracle
 from milpcb.errors import OracleInexact
 from milpcb.learners import EpochGreedy, EpsilonGreedy, ExploreThenCommit
 from policies import DecisionTrees
+from policies.trees import DecisionTree
 
 from .rounds import LABELINGS, listed, play
 
@@ -218,3 +219,15 @@ def test_guarantees_have_the_constants_that_the_docstrings_say() -> None:
     assert epochs(T).guarantee() / unit == pytest.approx(2 * 1.5 ** (2 / 3) * 2 ** (1 / 3), rel=0.01)
     assert etc(T).guarantee() / unit == pytest.approx(3 / 2 ** (1 / 3), rel=0.01)
     assert greedy().guarantee() == epochs().guarantee() == np.inf
+
+
+def test_a_training_asks_the_policy_for_no_context_that_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With leaf totals neither a training nor a round costs more where there are many contexts."""
+    asked: list[int] = []
+    predict = DecisionTree.predict
+    monkeypatch.setattr(DecisionTree, "predict", lambda rule, X: asked.append(len(X)) or predict(rule, X))
+    contexts = np.arange(50.0)[:, None]
+    oracle = open_oracle(DecisionTrees(2, depth=1, thresholds=((9.5, 19.5),)), contexts, kind="search")
+    labelings = np.array([np.arange(50) > 9, np.arange(50) <= 9], dtype=np.int64)
+    play(EpochGreedy(oracle, horizon=40), 40, labelings.T.astype(float), 0, labelings)
+    assert max(asked, default=1) == 1

@@ -65,3 +65,15 @@ def test_quantiles_are_those_of_the_first_contexts() -> None:
     growing = GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [1.5], [2.0]], kind="milp")
     assert growing.rows([[0.0], [1.5], [2.0]]).tolist() == [0, 0, 1]
     assert growing.extend([[1.4], [900.0], [1.6]]).tolist() == [0, 1, 1]
+
+
+def test_contexts_are_shown_without_a_copy() -> None:
+    """A round costs as much however many have arrived: what is shown is a part of what is kept, and stays as it was."""
+    growing = GrowingOracle(DecisionTrees(2, depth=1, thresholds=CUTS))
+    arrived = [[a, b, c] for a in (-1.0, 0.0, 1.0) for b in (-1.0, 1.0) for c in (-1.0, 1.0)] + [[9.0, 9.0, 9.0]]
+    rows = growing.rows(arrived[:8])
+    before = growing.contexts
+    assert before.base is growing.contexts.base is not None
+    growing.rows(arrived)
+    assert before.tolist() == np.array(arrived)[rows].tolist() == growing.contexts[:8].tolist()
+    assert growing.n_contexts == 12
