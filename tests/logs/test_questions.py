@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from milpcb.core.text import listed
 from milpcb.estimators import LoggedPolicyTree, never, share_at_most
 from milpcb.estimators.inputs import Columns
 from milpcb.logs import questions as near
@@ -156,6 +157,18 @@ def test_rules_within_an_amount_are_those_of_the_list(fitted, every, slack):
     if close.sum() > 1:
         contested = (every[close] != every[close][0]).any(axis=0).sum()
         assert found.words[2].startswith(f"On {contested} of the 300 rows compared")
+        best = {name: values.max() - _without(tree, question, name) for name in columns_read(tree.policy_)}
+        needed = [f"'{name}'" for name, price in best.items() if price > slack]
+        assert found.words[1] == (
+            f"All of them read {listed(needed)}." if needed else "No column is read by all of them."
+        )
+
+
+def _without(tree, question, name):
+    places = [place for place, column in enumerate(tree.policy_.names.columns) if column.name == name]
+    blind = np.where(np.isin(np.arange(question.rows.shape[1]), places), 0.0, question.rows)
+    others = open_oracle(question.policies, blind, "enumeration").labelings
+    return totals(-tree.scores_.costs / tree.scores_.weight.sum(), others).max()
 
 
 def test_many_rows_are_looked_at_in_part(fitted, monkeypatch):
