@@ -90,7 +90,8 @@ class Learner(ABC):
 
     def _learn_all(self, row: int, costs: Floats) -> None:
         """Take in all K costs in [0, 1]; for learners that declare ``full_information``."""
-        raise NotImplementedError
+        del row, costs
+        raise InputError(f"learner {type(self).__name__} declares full_information, so it must define _learn_all")
 
     def _give_up(self) -> None:  # noqa: B027 - most learners do not count rounds begun
         """Take in that the round which ``_act`` began is given up."""
@@ -224,10 +225,8 @@ class Learner(ABC):
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
         turn = None if self._turn is None else [*self._turn, self.late, self.note, self._before]
         if self.kept is None:
-            raise InputError(
-                f"learner {type(self).__name__} does not name its state: set kept = (...), the names of the attributes "
-                "that change from round to round"
-            )
+            kept = "set kept = (...), the names of the attributes that change from round to round"
+            raise InputError(f"learner {type(self).__name__} does not name its state: {kept}")
         base = {"learner": type(self).__name__, "played": self.played, "turn": turn, "aside": self._aside}
         return {**base, "ledger": self.ledger.state(), **state_of(self, self.kept)}
 
