@@ -197,7 +197,7 @@ class MilpOracle(Oracle):
     def _column_table(self) -> Table:
         own: dict[str, Any] = {"solver": self._solver, "time_limit": self._time_limit, "gap": self._gap}
         linear = self if self._constraints else _LinearMilp(self._opened_class, self.contexts, **own)
-        return ProgramTable(self, linear, linear.encoding)
+        return ProgramTable(self, linear)
 
     def _answer(self, costs: Floats, noise: Floats | None = None) -> tuple[float, float, Policy | None, Stop]:
         query = Query(costs, noise)

@@ -117,13 +117,13 @@ class ProgramTable(Table):
     Parameters
     ----------
     oracle : of the contexts, which counts the queries
-    by : an oracle of kind "milp" that answers them
-    encoding : that of ``by``, with a linear cost map
+    by : an oracle of kind "milp" that answers them, in whose ``encoding`` the cost map is linear
 
     """
 
-    def __init__(self, oracle: Any, by: Any, encoding: Encoding) -> None:
-        self._ask, self._group, self._encoding = partial(oracle.ask, by=by), oracle.group, encoding
+    def __init__(self, oracle: Any, by: Any) -> None:
+        self._ask, self._group, encoding = partial(oracle.ask, by=by), oracle.group, by.encoding
+        self._encoding: Encoding = encoding
         self.totals = np.zeros((int(self._group.max()) + 1, oracle.n_actions))
         self._offset = encoding.objective(self.totals).coefficients  # of columns where nothing costs anything
         self._columns = self._reached() if encoding.noisy_columns is None else encoding.noisy_columns
@@ -163,7 +163,7 @@ class ProgramTable(Table):
     def _added(self, cell: tuple[int, ...]) -> Floats:
         costs = np.zeros(self.totals.shape)
         costs[cell] = 1.0
-        return (self._encoding.objective(costs).coefficients - self._offset)[self._columns]
+        return np.asarray((self._encoding.objective(costs).coefficients - self._offset)[self._columns])
 
     def _reached(self) -> Ints:
         """Return the columns on which whole costs, drawn at random, do not cancel."""
