@@ -75,7 +75,8 @@ class DecisionRounds:
         offered = [_offered_actions(each, self.names) for each in available]
         found: list[Decision] = []
         try:
-            found.extend(map(self._decide, contexts, offered))
+            for context, own in zip(contexts, offered, strict=True):
+                found.append(self._decide(context, own))
         except BaseException:
             for decision in reversed(found):  # their contexts stay among those seen
                 self.learner.take_up(self.book.open.pop(decision.id).aside)
