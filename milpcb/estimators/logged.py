@@ -46,7 +46,7 @@ class FromLog(PolicyEstimator):
     method : "dr", "ips", "snips" or "dm"
     model_outcome, model_propensity : models of scikit-learn; they read X as it was given. None: ones that read strings
         as their place in the alphabet and leave missing values missing
-    cv : folds of the cross-fitting
+    cv : number of folds of the cross-fitting, or the fold (n,) of each row
     min_propensity : smaller propensities are raised to it
     treatment_cost : what each action costs beside its outcome: a mapping from names of actions to numbers, columns
         (n,) or names of columns of X, or a table (n, K)
@@ -63,7 +63,7 @@ class FromLog(PolicyEstimator):
     method: str = "dr"
     model_outcome: Any = None
     model_propensity: Any = None
-    cv: int = 5
+    cv: Any = 5
     min_propensity: float = 0.01
     treatment_cost: Any = None
     random_state: int = 0

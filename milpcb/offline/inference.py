@@ -30,7 +30,7 @@ from milpcb.errors import InputError
 from milpcb.offline.band import Claim, Progress, affordable, band, fewest_draws, least_favourable
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.intervals import IntervalEstimate, check_level
-from milpcb.offline.nuisances import stratified_folds
+from milpcb.offline.nuisances import folds_of
 from milpcb.offline.overlap import rows_of_actions, seen_everywhere
 from milpcb.offline.question import Best, Question, asked_about
 from milpcb.offline.reference import Reference, against, best_reference
@@ -285,7 +285,7 @@ def _other_splits(scores: Scores) -> list[Ints]:
     for seed in range(1, SPLITS):
         fold = np.empty(len(log), dtype=np.int64)
         try:
-            fold[order] = stratified_folds(log.take(order), len(np.unique(scores.fold)), seed)
+            fold[order] = folds_of(log.take(order), len(np.unique(scores.fold)), seed)
         except InputError:
             return []
         found.append(fold)

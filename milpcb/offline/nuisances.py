@@ -1,13 +1,15 @@
 """The two models behind scores, of outcomes and of propensities, cross-fitted: none predicts a row it was fitted to."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from milpcb.core.checks import whole, whole_array
 from milpcb.data.columns import as_numbers
-from milpcb.errors import InputError, clipped, needs
+from milpcb.errors import InputError, clipped, needs, shown
 from milpcb.offline.log import Log
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
@@ -18,59 +20,109 @@ SMALL = 500  # rows of the rarest action: with fewer, the default regression in 
 Progress = Callable[[int, int], None]  # called with how much is done, and how much there is
 
 
-def stratified_folds(log: Log, cv: int, seed: int) -> Ints:
-    """Return the number of the fold (n,) of each row; every action is dealt out evenly, in random order.
+def folds_of(log: Log, cv: Any, seed: int) -> Ints:
+    """Return the number of the fold (n,) of each row: ``cv`` if it is that, else of ``cv`` folds that are dealt out.
 
-    Groups are dealt out whole, by the action of their first row. Raises InputError where there are too few rows.
+    Raises InputError where there are too few rows, or all of an action are in one fold.
     """
+    fold = whole_array("cv", cv) if hasattr(cv, "__len__") else _dealt(log, whole("cv", cv, 2), seed)
+    if fold.shape != (len(log),):
+        raise InputError(f"cv must be a number of folds, or the fold of each of the {len(log)} rows, got {shown(cv)}")
+    for k, name in enumerate(log.actions):
+        own = fold[log.action == k]
+        if len(np.unique(own)) < 2:
+            raise InputError(
+                f"action '{name}' must be in two folds, and its {len(own)} rows are in one: merge rare actions, such "
+                "as levels of a dose, or give more rows or groups"
+            )
+    return fold
+
+
+def _dealt(log: Log, cv: int, seed: int) -> Ints:
+    """Deal every action out evenly, in random order; groups go whole, by the action of their first row."""
     members, first = log.members, np.unique(log.members, return_index=True)[1]
-    counts = np.bincount(log.action, minlength=len(log.actions))
     if len(first) < cv:
         what = "rows" if log.group is None else "groups"
         raise InputError(f"the log has {len(first)} {what} for {cv} folds; give more {what}, or a smaller cv")
-    rng = child(seed, "offline", "folds")
-    dealt = np.concatenate([rng.permutation(np.flatnonzero(log.action[first] == k)) for k in range(len(counts))])
+    rng, K = child(seed, "offline", "folds"), len(log.actions)
+    dealt = np.concatenate([rng.permutation(np.flatnonzero(log.action[first] == k)) for k in range(K)])
     fold = np.empty(len(first), dtype=np.int64)
     fold[dealt] = np.arange(len(first)) % cv
-    rows = fold[members]
-    for k, name in enumerate(log.actions):
-        if len(np.unique(rows[log.action == k])) < 2:
-            raise InputError(
-                f"action '{name}' must be in two folds, and its {counts[k]} rows are in one: merge rare actions, such "
-                "as levels of a dose, or give more rows or groups"
-            )
-    return rows
+    return np.asarray(fold[members])
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Copies of a model of outcomes for each action, or of one model of propensities, by the fold left out."""
+
+    role: str
+    copies: Sequence[Mapping[int, Any]]
+    outcomes: Floats  # the distinct ones, of which a classifier predicts the number
+
+    def predict(self, features: Any, fold: Ints) -> Floats:
+        """Return the predictions (n, K) of rows, each by the models that were not fitted to its ``fold`` (n,)."""
+        from sklearn.utils import _safe_indexing
+        from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
+        places, found = {number: np.flatnonzero(fold == number) for number in np.unique(fold).tolist()}, list[Floats]()
+        with threadpool_limits(1):
+            for number, rows in places.items():
+                here = _safe_indexing(features, rows)
+                found.append(np.column_stack([self._predicted(own[number], here) for own in self.copies]))
+        return np.asarray(np.concatenate(found)[np.argsort(np.concatenate([*places.values()]))])
+
+    def _predicted(self, copy: Any, features: Any) -> Any:
+        from sklearn.base import is_classifier
+
+        with _named(self.role, copy):
+            if self.role == PROPENSITY:
+                return copy.predict_proba(features)
+            if is_classifier(copy):
+                return copy.predict_proba(features) @ self.outcomes[copy.classes_]
+            return copy.predict(features)
 
 
 def cross_fitted(role: str, log: Log, model: Any, seed: int, fold: Ints, progress: Progress | None = None) -> Floats:
-    """Return the predictions (n, K) of each row of a log, by models that were fitted to the other folds.
+    """Return the predictions (n, K) of each row of a log, by models that were fitted to the other folds."""
+    template, features = (model, log.features) if model is not None else default(role, log, seed)
+    fits = fitted(role, log, features, template, fold, np.unique(fold).tolist(), progress)
+    return fits.predict(features, fold)
 
-    ``model`` is None for the default of its role; a model of outcomes is fitted to the rows of each action. The models
-    use one thread, so that the same log gives the same bytes; ``progress`` is called after each model.
+
+def fitted(
+    role: str,
+    log: Log,
+    features: Any,
+    model: Any,
+    fold: Ints,
+    left_out: Sequence[int],
+    progress: Progress | None = None,
+) -> Fits:
+    """Return copies of a model that reads ``features``, without each fold that is to be ``left_out``.
+
+    They use one thread, so that the same log gives the same bytes; ``progress`` is called after those of each action.
     """
     with needs("learn", NEEDS[role]):
-        from sklearn.base import is_classifier
-        from sklearn.model_selection import cross_val_predict
-        from threadpoolctl import threadpool_limits  # scikit-learn brings it
-    template, features = _default(role, log, seed) if model is None else (model, log.features)
-    found = list[Floats]()
-    target: Any = log.outcome if role == OUTCOME else log.action
+        from sklearn.base import clone, is_classifier
+        from sklearn.utils import _safe_indexing
+        from threadpoolctl import threadpool_limits
+    outcomes, number = np.unique(log.outcome, return_inverse=True)
+    target: Any = log.action if role == PROPENSITY else number if is_classifier(model) else log.outcome
     by_action = [log.action == k for k in range(len(log.actions))]
     parts = by_action if role == OUTCOME else [np.ones(len(log), dtype=bool)]
-    for part in parts:
-        folds = [(np.flatnonzero(part & (fold != own)), np.flatnonzero(fold == own)) for own in np.unique(fold)]
-        with _named(role, template), threadpool_limits(1):
-            chances = role == PROPENSITY or is_classifier(template)
-            method = "predict_proba" if chances else "predict"
-            predicted = cross_val_predict(template, features, target, cv=folds, method=method)
-        found.append(predicted @ np.unique(target) if role == OUTCOME and chances else predicted)
+    copies = [dict[int, Any]() for _ in parts]
+    for done, (part, own) in enumerate(zip(parts, copies, strict=True), 1):
+        for each in left_out:
+            rows = np.flatnonzero(part & (fold != each))
+            with _named(role, model), threadpool_limits(1):
+                own[each] = clone(model).fit(_safe_indexing(features, rows), target[rows])
         if progress is not None:
-            progress(len(found), len(parts))
-    return np.column_stack(found)
+            progress(done, len(parts))
+    return Fits(role, copies, outcomes)
 
 
-def _default(role: str, log: Log, seed: int) -> tuple[Any, Floats]:
-    """Return the default model of a role, and the numbers (n, d) that it reads."""
+def default(role: str, log: Log, seed: int) -> tuple[Any, Floats]:
+    """Return the default model of a role, and the numbers (n, d) that it reads; raises InputError."""
     from sklearn.compose import make_column_transformer
     from sklearn.dummy import DummyRegressor
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor

@@ -15,14 +15,14 @@ from typing import Any, Self
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import choice, instance, number_array, real, whole
+from milpcb.core.checks import choice, instance, number_array, real
 from milpcb.data.actions import by_action, matched, place
 from milpcb.errors import InputError
 from milpcb.offline import overlap as overlaps
 from milpcb.offline.diagnostics import Diagnostics, diagnose
 from milpcb.offline.intervals import IntervalEstimate, mean_of
 from milpcb.offline.log import Log, check_log
-from milpcb.offline.nuisances import OUTCOME, PROPENSITY, Progress, cross_fitted, stratified_folds
+from milpcb.offline.nuisances import OUTCOME, PROPENSITY, Progress, cross_fitted, folds_of
 from milpcb.types import Bools, Floats, Ints
 
 METHODS = ("dr", "ips", "snips", "dm")
@@ -128,7 +128,7 @@ def scores(
     *,
     model_outcome: Any = None,
     model_propensity: Any = None,
-    cv: int = 5,
+    cv: int | Ints = 5,
     seed: int = 0,
     min_propensity: float = 0.01,
     treatment_cost: Mapping[Any, float] | Any = None,
@@ -145,7 +145,7 @@ def scores(
     model_outcome : scikit-learn regressor, or a classifier where outcomes are 0 and 1, fitted once per action and fold;
         None: histogram gradient boosting, or the mean of each action where the log is a small randomised trial
     model_propensity : scikit-learn classifier, where the log has no propensities; None: histogram gradient boosting
-    cv, seed : number of folds, >= 2; and seed of folds and default models
+    cv, seed : number of folds, >= 2, or the number of the fold (n,) of each row; and seed of folds and default models
     min_propensity : smaller propensities are raised to it, and counted, but not in a randomised trial
     treatment_cost : what an action costs beside its outcome, in the unit of the outcome: (K,), (n, K), or a mapping
         from names of actions to numbers or columns (n,), 0 for those not named
@@ -160,7 +160,7 @@ def scores(
     choice("method", method, METHODS)
     ignored = choice("overlap", overlap, overlaps.KINDS) == "ignore"
     least = real("min_propensity", min_propensity, "at least 0 and below 1", lambda value: 0 <= value < 1)
-    fold = stratified_folds(log, whole("cv", cv, 2), seed)
+    fold = folds_of(log, cv, seed)
     charge = _charge(treatment_cost, log)
     weight = _row_weights(sample_weight, log)
     propensity = _propensities(log, weight, model_propensity, fold, seed)

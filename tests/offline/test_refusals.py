@@ -89,6 +89,8 @@ OF_TABLES: list[Case] = [
         (lambda options=options: scores(log(), **{"method": "ips"} | options), line)
         for options, line in (
             ({"cv": N + 1}, f"the log has {N} rows for {N + 1} folds"),
+            ({"cv": TWO}, "action '0' must be in two folds"),
+            ({"cv": TWO[:7]}, f"a number of folds, or the fold of each of the {N} rows"),
             *(({"sample_weight": each}, f"sample_weight must be {N} numbers") for each in (-COST, COST[:5])),
             ({"sample_weight": TWO}, "all rows with action '0' have a sample_weight of 0"),
             ({"treatment_cost": {"two": 3.0}}, "unknown action in treatment_cost 'two'"),

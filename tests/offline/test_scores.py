@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
+from milpcb.estimators import LoggedPolicyTree
 from milpcb.offline import read_log, scores
 
 
@@ -92,6 +93,18 @@ def test_folds_are_dealt_by_action(cv):
     assert np.ptp(np.bincount(fold, minlength=cv)) <= 1
     for k in range(3):
         assert np.ptp(np.bincount(fold[log.action == k], minlength=cv)) <= 1
+
+
+def test_folds_of_one_s_own_are_taken_as_they_are():
+    """By whatever numbers: the scores are those of the same folds that were dealt, also of an estimator."""
+    log = log_of()
+    dealt = scores(log, model_outcome=LinearRegression(), seed=3)
+    given = scores(log, model_outcome=LinearRegression(), cv=10 - 3 * dealt.fold)
+    assert np.array_equal(given.table, dealt.table)
+    assert np.array_equal(given.fold, 10 - 3 * dealt.fold)
+    tree = LoggedPolicyTree(model_outcome=LinearRegression(), cv=dealt.fold)
+    tree.fit(log.features, log.action, reward=log.outcome, propensity=log.propensity)
+    assert np.array_equal(tree.scores_.table, dealt.table)
 
 
 def test_same_seed_same_bytes():
