@@ -15,6 +15,9 @@ import numpy.typing as npt
 
 from milpcb.errors import InputError, shown
 
+Words = npt.NDArray[np.uint64]
+WEYL = 0x9E3779B97F4A7C15  # the step of splitmix64
+
 
 def child(seed: int, *names: str | int) -> np.random.Generator:
     """Return the generator that belongs to ``names`` under ``seed`` (a non-negative integer)."""
@@ -57,6 +60,20 @@ def parted(state: Any, name: str) -> Any:
     if state.get("bit_generator") != "PCG64":
         return {key: parted(entry, name) for key, entry in state.items()}
     return freeze(child(int.from_bytes(hashlib.sha256(json.dumps(state).encode()).digest(), "little"), name))
+
+
+def mixed(words: Words) -> Words:
+    """Return the words with their bits stirred (splitmix64), so that sums of several of them differ."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def uniforms(places: Words) -> npt.NDArray[np.float64]:
+    """Return numbers (n,) in [0, 1) that look random, one for each place (n,)."""
+    with np.errstate(over="ignore"):
+        bits = mixed(mixed(places + np.uint64(WEYL)))
+    return np.asarray((bits >> np.uint64(11)) * 2.0**-53)
 
 
 def _key(names: tuple[str | int, ...]) -> tuple[int, ...]:

@@ -192,6 +192,6 @@ def _in_one_pass(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findin
     arguments = list(ctx.args)
     if "method" not in named_options(arguments):
         arguments += ["--method", "snips"]
-        err.print("note: scores by --method snips; doubly robust ones need the rows in memory")
+        err.print("note: scores by --method snips; --method dr fits models to a sample of the rows")
     estimator = estimator_of(source, given, arguments, ctx.command)
     return learn_in_one_pass(files, source, estimator, _asked(given, source), showing)

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -13,7 +12,7 @@ import numpy as np
 from milpcb.constraints import LabelConstraint
 from milpcb.constraints.by_names import ShareAtMost, bind_all
 from milpcb.constraints.linear import NamedRows
-from milpcb.core.checks import choice, real
+from milpcb.core.checks import choice, real, whole
 from milpcb.core.decimals import spaced
 from milpcb.data.actions import action_name
 from milpcb.data.made_columns import chosen_features
@@ -28,12 +27,12 @@ from milpcb.offline.log import RANDOMISED, action_names
 from milpcb.offline.overlap import FALL, rows_of_actions, seen_everywhere
 from milpcb.offline.overlap import KINDS as OVERLAPS
 from milpcb.offline.question import Question
-from milpcb.offline.scores import METHODS
 from milpcb.offline.sufficient_statistics import Statistics
 from milpcb.protocols import PolicyClass
-from milpcb.types import Answer, Floats
+from milpcb.types import Answer, Floats, Ints
 
-ADD_UP = ("ips", "snips")  # methods whose scores need nothing but sums
+ADD_UP = ("dr", "ips", "snips")  # methods whose scores add up over rows
+MODEL_ROWS = 100_000  # of the sample of a pass, that models are fitted to
 MOST_CONTEXTS = 1_000_000  # that stand for the rows
 IMITATES = "neither reward nor cost was given, so the policy learns to do what was done most often"
 
@@ -112,6 +111,7 @@ class FromLog(PolicyEstimator):
         propensity: str | Sequence[str] | Mapping[Any, str],
         features: Sequence[str] | None = None,
         actions: Sequence[Any] | None = None,
+        model_rows: int = MODEL_ROWS,
     ) -> Self:
         """Find the policy with the best estimated value, in two passes over batches of rows and constant memory.
 
@@ -128,6 +128,7 @@ class FromLog(PolicyEstimator):
             the K actions to columns; K names are enough in the order of ``actions``, or where they are the actions
         features : names of the columns that the policy may read; None: all others
         actions : the K names in order; None: those of the log, sorted
+        model_rows : rows of the sample, at most, to which the method "dr" fits models of outcomes, in ``cv`` folds
 
         """
         if (reward is None) == (cost is None):
@@ -151,10 +152,12 @@ class FromLog(PolicyEstimator):
             sample.add(frame)
         if not sample.n:
             raise InputError("the batches have no rows")
-        layout = self.layout(sample.table, columns)
-        sums = layout.empty()
+        numbers = sample.numbers
+        layout = self.layout(sample.table, columns, numbers, np.arange(len(numbers)), model_rows)
+        sums, start = layout.empty(), 0
         for frame in batches_of(batches):
-            layout.add(frame, (sums, slice(None)))
+            layout.add(frame, start, (sums, slice(None)))
+            start += len(frame)
         self.fit_statistics(layout, sums)
         warn_of(self.compressed_.diagnostics)
         return self
@@ -283,8 +286,11 @@ class FromLog(PolicyEstimator):
         own: dict[str, Any] = {name: getattr(self, name) for name in same}
         return scores(log, self.method, seed=self.random_state, treatment_cost=charge, **own, **options)
 
-    def layout(self, sample: Any, log: Columns) -> Layout:
-        """Return how rows become cells, by a sample of them; raises InputError where the rows themselves are needed."""
+    def layout(self, sample: Any, log: Columns, numbers: Ints, learnt: Ints, model_rows: int = MODEL_ROWS) -> Layout:
+        """Return how rows become cells, by a sample of them; raises InputError where the rows themselves are needed.
+
+        ``numbers`` (n,) of the sampled rows are those in the log, those ``learnt`` of them may be fitted to.
+        """
         self._check_adds_up()
         frame = nw.from_native(sample, eager_only=True)
         read = log.features or [name for name in frame.columns if name not in log.names]
@@ -304,11 +310,17 @@ class FromLog(PolicyEstimator):
         if layout.grid.size > MOST_CONTEXTS:
             many = f"{spaced(layout.grid.size)} combinations of cut points, more than {spaced(MOST_CONTEXTS)}"
             raise InputError(f"{many}, would be counted; give fewer thresholds or features, or a smaller rule")
-        if self.overlap == "ignore":
-            return replace(layout, parts=None)
-        with suppress(InputError):  # of a row that is wrong: the pass knows its number in the log
-            layout = layout.with_parts(sample)
-        return layout
+        try:
+            _, codes, known = layout.read(sample)
+        except InputError:  # of a row that is wrong: the pass knows its number in the log
+            return layout
+        layout = replace(layout, parts=None) if self.overlap == "ignore" else layout.with_parts(codes, known)
+        if self.method != "dr":
+            return layout
+        most = whole("model_rows", model_rows, 2)
+        if len(learnt) > most:
+            learnt = learnt[np.linspace(0, len(learnt) - 1, most).astype(np.int64)]
+        return layout.with_models(sample, numbers, learnt, self.model_outcome, self.cv, self.random_state)
 
     def fit_statistics(self, layout: Layout, sums: Statistics) -> Self:
         """Find the best policy by sums over rows."""
@@ -326,11 +338,7 @@ class FromLog(PolicyEstimator):
         return self
 
     def _check_adds_up(self) -> None:
-        if choice("method", self.method, METHODS) not in ADD_UP:
-            raise InputError(
-                f"models are fitted to rows in memory, and method '{self.method}' needs them: take method 'snips' or "
-                "'ips' (--method snips) to add up batches"
-            )
+        choice("method of sums over batches", self.method, ADD_UP)
         choice("overlap", self.overlap, OVERLAPS)
         if self._order() is None:
             raise InputError("how many columns a part of such a policy tests has no bound; fit it to rows in memory")

@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from milpcb.core.checks import whole
 from milpcb.data.actions import action_name
 from milpcb.data.columns import Column
 from milpcb.data.fields import Field
@@ -18,14 +19,17 @@ from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.estimators.inputs import Columns
 from milpcb.offline.compressed import CompressedLog, compress
-from milpcb.offline.log import divided
+from milpcb.offline.log import RANDOMISED, divided, read_log
+from milpcb.offline.nuisances import OUTCOME, Fits, default, fitted, folds_of
 from milpcb.offline.overlap import compared, completed, expected_of, parts_without
 from milpcb.offline.scores import treatment_costs
 from milpcb.offline.sufficient_statistics import Codes, Grid, Known, Statistics
+from milpcb.rng import WEYL, mixed, uniforms
 from milpcb.types import Bools, Floats, Ints
 
 MOST_ROWS = 1_000_000  # of the sample
 MOST_NEW = 1000  # rows that are kept because something in them is new
+Read = Mapping[str, tuple[Any, Any]]  # columns, of strings and booleans distinct values and the place of each row's
 
 
 def batches_of(batches: Iterable[Any] | Callable[[], Iterable[Any]]) -> Iterable[Any]:
@@ -79,6 +83,11 @@ class Sample:
         return frame[rows.tolist(), :] if len(rows) < len(frame) else frame, numbers[rows], new[rows]
 
     @property
+    def numbers(self) -> Ints:
+        """The number (n,) of each sampled row in the log."""
+        return np.concatenate([numbers for _, numbers, _ in self._parts])
+
+    @property
     def table(self) -> Any:
         """The sampled rows, with all columns."""
         return nw.concat([frame for frame, *_ in self._parts if len(frame)]).to_native()
@@ -120,10 +129,11 @@ class Layout:
     cuts: tuple[tuple[float, ...], ...]  # cut points of each, ascending
     order: int  # numbers that a part of a policy tests at most
     actions: tuple[str, ...]  # K names
-    method: str  # "ips" or "snips"
+    method: str  # "dr", "ips" or "snips"
     least: float  # to which propensities are raised, where they are no shares
     charge: Floats  # (K,) what each action adds to outcomes, its treatment cost
     parts: tuple[CodedPart, ...] | None = ()  # in which an action may not be played; None: actions may be everywhere
+    models: RowModels | None = None  # of outcomes, where the scores are doubly robust
 
     @cached_property
     def grid(self) -> Grid:
@@ -132,17 +142,25 @@ class Layout:
 
     @cached_property
     def features(self) -> tuple[str, ...]:
-        """The columns that the numbers are made of."""
-        return tuple(dict.fromkeys(column.name for column in self.columns))
+        """The columns that are read: those that the numbers are made of, or all where models read them."""
+        used = (column.name for column in self.columns)
+        return self.schema.names if self.method == "dr" else tuple(dict.fromkeys(used))
 
     def empty(self) -> Statistics:
         """Return the sums over no rows."""
-        return Statistics.empty(self.grid, len(self.actions))
+        return Statistics.empty(self.grid, len(self.actions), regressions=self.models is not None)
 
-    def add(self, frame: Any, *parts: tuple[Statistics, Any]) -> None:
-        """Add rows of a data frame to sums, to each of the ``parts`` those that it names; raises InputError."""
-        codes, known = self._read(frame)
-        known = replace(known, barred=self._barred(codes, known))
+    def add(self, frame: Any, number: int, *parts: tuple[Statistics, Any]) -> None:
+        """Add rows of a data frame to sums, to each of the ``parts`` those that it names; raises InputError.
+
+        ``number`` is that of the first row in the log.
+        """
+        values, codes, known = self.read(frame)
+        known, models = replace(known, barred=self._barred(codes, known)), self.models
+        if models is not None:
+            fold = folds_in_pass(number + np.arange(len(known.action)), models.cv, models.seed)
+            features = self._features(frame, None if models.own else values)
+            known = replace(known, regression=models.fits.predict(features, fold))
         for sums, rows in parts:
             least = 0.0 if self.log.randomised else self.least
             sums.add_rows(np.ascontiguousarray(codes[:, rows]), known.part(rows), least)
@@ -163,9 +181,8 @@ class Layout:
         found.setflags(write=False)
         return found
 
-    def with_parts(self, frame: Any) -> Layout:
-        """Return the layout with the parts in which the rows of a sample have none of some action; InputError."""
-        codes, known = self._read(frame)
+    def with_parts(self, codes: Codes, known: Known) -> Layout:
+        """Return the layout with the parts in which the rows of a sample have none of some action."""
         each = np.ones(len(known.action))
         tests = [
             compared(str(f), codes[f].astype(float), float(cut), up=up)
@@ -183,8 +200,35 @@ class Layout:
             found.append(CodedPart(part.action, coded, " and ".join(words)))
         return replace(self, parts=tuple(found))
 
-    def _read(self, batch: Any) -> tuple[Codes, Known]:
-        """Return the bins (d, n) of rows, the number of cut points below each number, and what is known of the rows."""
+    def with_models(self, frame: Any, numbers: Ints, learnt: Ints, model: Any, cv: int, seed: int) -> Layout:
+        """Return the layout with models of the outcome, by rows ``learnt`` of a sample with ``numbers`` in the log.
+
+        ``model`` is None for the default one. Raises InputError.
+        """
+        values, _, known = self.read(frame)
+        read = self._features(frame, values if model is None else None)
+        done, propensity = np.array(self.actions)[known.action], RANDOMISED if self.log.randomised else known.propensity
+        log = read_log(read, done, reward=known.outcome, propensity=propensity, actions=self.actions).take(learnt)
+        fold = folds_of(log, folds_in_pass(numbers[learnt], whole("cv", cv, 2), seed), seed)
+        template, features = (model, log.features) if model is not None else default(OUTCOME, log, seed)
+        fits = fitted(OUTCOME, log, features, template, fold, range(cv))
+        return replace(self, models=RowModels(fits, model is not None, cv, seed))
+
+    def _features(self, batch: Any, values: Read | None) -> Any:
+        """Return features of rows as models read them: numbers by columns that were read, or else the data frame."""
+        if values is None:
+            return nw.from_native(batch, eager_only=True).select(list(self.schema.names)).to_native()
+        columns = []
+        for field in self.schema.fields:
+            distinct, place = values[field.name]
+            if place is not None:
+                codes = {value: float(number) for number, value in enumerate(sorted(field.values, key=str))}
+                distinct = np.array([codes.get(value, np.nan) for value in distinct.tolist()])[place]
+            columns.append(distinct)
+        return np.column_stack(columns)
+
+    def read(self, batch: Any) -> tuple[Read, Codes, Known]:
+        """Return columns of rows, their bins (d, n), the number of cut points below each number, and what is known."""
         frame = nw.from_native(batch, eager_only=True)
         action = _actions(frame.get_column(self.log.action), self.actions)
         outcome = _numbers(frame, self.log.outcome)
@@ -202,7 +246,7 @@ class Layout:
             distinct, place = values[column.name]
             code = np.searchsorted(cuts, column.read(distinct)).astype(np.int32)
             codes.append(code if place is None else code[place])
-        return np.array(codes, dtype=np.int32), Known(action, outcome, propensity, chances=chances)
+        return values, np.array(codes, dtype=np.int32), Known(action, outcome, propensity, chances=chances)
 
     def _chances(self, known: Known) -> Floats:
         """Return the propensities (n, K) of all actions in some rows, NaN where they are not known."""
@@ -221,6 +265,23 @@ class Layout:
         for part in self.parts:
             cells[part.within(codes), part.action] = True
         return cells if cells.any() else None
+
+
+@dataclass(frozen=True, eq=False)
+class RowModels:
+    """Models of the outcome that were fitted to rows of a sample."""
+
+    fits: Fits
+    own: bool  # whether they are the caller's, which read data frames
+    cv: int  # number of folds
+    seed: int  # of their draw
+
+
+def folds_in_pass(numbers: Ints, cv: int, seed: int) -> Ints:
+    """Return the fold 0..cv - 1 of each row (n,), by its number 0, 1, ... in the log."""
+    with np.errstate(over="ignore"):
+        salt = mixed(np.array([seed % 2**63], dtype=np.uint64) + np.uint64(WEYL))
+    return np.asarray((uniforms(numbers.astype(np.uint64) ^ salt) * cv).astype(np.int64))
 
 
 @dataclass(frozen=True)

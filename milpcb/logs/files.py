@@ -106,4 +106,4 @@ def sample_of(files: LogFiles, columns: Columns, tick: Progress) -> Source:
     sample, names = Sample(columns), tuple(dict.fromkeys((*columns.names, *others)))
     missing = files.read(names, columns.missing, lambda frame, _: sample.add(frame), tick)
     source = make_source(files.name, sample.table, replace(columns, leave_out=()), missing)  # these were not read
-    return replace(source, columns=columns)
+    return replace(source, columns=columns, numbers=sample.numbers)

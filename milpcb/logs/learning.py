@@ -21,7 +21,7 @@ from milpcb.estimators.one_pass import Layout
 from milpcb.logs.files import LogFiles
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.limits import FEWEST, what_is_kept
-from milpcb.logs.origin import as_logged, uniforms
+from milpcb.logs.origin import as_logged
 from milpcb.logs.questions import budget_section, front_section, near_section, what_if
 from milpcb.logs.sections import PageSection, Unit
 from milpcb.logs.source import ScoredRows, Source
@@ -32,6 +32,7 @@ from milpcb.offline.inference import SMALL
 from milpcb.offline.intervals import UNKNOWN, at_level
 from milpcb.offline.restrictions import Question, gain_band
 from milpcb.protocols import open_class
+from milpcb.rng import uniforms
 from milpcb.types import Bools, Floats, Ints
 
 MOST_PRICED = 200  # draws behind the intervals of prices
@@ -135,12 +136,13 @@ def learn_in_one_pass(files: LogFiles, source: Source, estimator: Any, questions
         real("holdout", questions.holdout, "between 0 and 1 (0.3 is usual)", lambda value: 0 < value < 1)
     with step("how rows are counted, by the sample"):
         read = replace(source.columns, features=tuple(source.frame.columns))
-        layout: Layout = estimator.layout(source.table, read)
+        learnt = np.flatnonzero(~aside_in_pass(source.numbers, questions))
+        layout: Layout = estimator.layout(source.table, read, source.numbers, learnt)
     parts = [layout.empty() for _ in range(2 if questions.holdout else 1)]
 
     def add(frame: Any, number: int) -> None:
         aside = aside_in_pass(number + np.arange(len(frame)), questions)
-        layout.add(frame, *zip(parts, (~aside, aside), strict=False))
+        layout.add(frame, number, *zip(parts, (~aside, aside), strict=False))
 
     with step(f"adding up {fixed(files.n, 0)} rows of {fixed(len(files.paths), 0)} files") as tick:
         files.read((*layout.log.names, *layout.features), source.columns.missing, add, tick)
@@ -191,7 +193,11 @@ def _words(files: LogFiles, sampled_rows: int, estimator: Any, claims: Claims) -
         f"sums for {fixed(len(rows.codes), 0)} contexts, in which every rule has the total that it has over the rows. "
         f"Cut points are those of a sample of {fixed(sampled_rows, 0)} rows."
     )
-    scores = f"Scores by {estimator.method}, with the propensities given."
+    models = (
+        f"; models of the outcome were fitted to rows of the sample in {estimator.cv} folds, and none predicts a row "
+        "that it was fitted to"
+    )
+    scores = f"Scores by {estimator.method}, with the propensities given{models if estimator.method == 'dr' else ''}."
     bernstein = (
         "The intervals of the rule hold for all rules of its class at once, by Bernstein's inequality for "
         f"exp({claims.log_size:.1f}) rules, each compared with each of {len(rows.counts)} constants, and for outcomes "

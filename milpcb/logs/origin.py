@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from milpcb.data.columns import Values
@@ -17,25 +16,9 @@ from milpcb.estimators.inputs import Columns
 from milpcb.logs.findings import Findings
 from milpcb.logs.read import EMPTY
 from milpcb.logs.source import Source, actions_in
-from milpcb.types import Floats
+from milpcb.rng import Words, mixed
 
 ACTION, OUTCOME = "\0action", "\0outcome"  # whatever these two columns are called
-Words = npt.NDArray[np.uint64]
-WEYL = 0x9E3779B97F4A7C15  # the step of splitmix64
-
-
-def mixed(words: Words) -> Words:
-    """Return the words with their bits stirred (splitmix64), so that sums of several of them differ."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
-
-
-def uniforms(places: Words) -> Floats:
-    """Return numbers (n,) in [0, 1) that look random, one for each place (n,)."""
-    with np.errstate(over="ignore"):
-        bits = mixed(mixed(places + np.uint64(WEYL)))
-    return np.asarray((bits >> np.uint64(11)) * 2.0**-53)
 
 
 def digest(source: Source, features: Iterable[str]) -> str | None:

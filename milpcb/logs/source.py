@@ -36,6 +36,7 @@ class Source:
     warnings: tuple[str, ...] = field(default=())  # which features may be known only afterwards
     missing: Counts = field(default_factory=dict)  # of each feature in how many rows which mark was read as missing
     weight: Floats | None = None  # (n,) how much each row counts; None where each counts once
+    numbers: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (n,) of a sample: those in the log
 
 
 def read_source(path: Path, columns: Columns, known: Schema | None = None) -> Source:

@@ -6,9 +6,9 @@ to ``order`` columns, the others being in their first bin. For d columns of b bi
 (b - 1)^2 + d (b - 1) + 1 contexts: 3 736 for 10 columns of 10 bins. The count of a context follows by inclusion and
 exclusion, and may be below 0; sums over the contexts that a part of a policy covers are those over its rows.
 
-A score is base(k) + residual(k), base being the same in all rows: the self-normalised mean of the action (0 for "ips")
-and its treatment cost. The residual is 0 where another action was done, so sums of scores and of their products follow
-from those of the residuals and of their squares.
+A score is base(k) + residual(k), base being the same in all rows: the self-normalised mean of the action (0 for "ips"
+and "dr") and its treatment cost. The residual is 0 where another action was done, or the regression m(k), so sums of
+scores and of their products follow from those of the residuals, of their squares and of what regressions add.
 """
 
 from collections.abc import Sequence
@@ -226,18 +226,20 @@ def compress(
         raise InputError(f"no row has action '{name}'; leave it out of actions, or add rows that have it")
     moments, smallest = stats.cells, -stats.ends[:K]
     if randomised:
-        moments = moments * np.stack([(n / counts) ** power for power in (0, 1, 1, 2, 2, 2)], axis=1)
-        smallest = counts / n
-    rows, u, uy, uu, uuy, uuyy = np.moveaxis(moments, -1, 0)
+        powers = np.array([0, 1, 1, 2, 2, 2, *[1] * (moments.shape[2] - 6)])
+        moments, smallest = moments * (n / counts)[:, None] ** powers, counts / n
+    rows, u, uy, uu, uuy, uuyy = np.moveaxis(moments[..., :6], -1, 0)
+    regressions, mixed, ends = _of_regressions(stats, moments[..., 6:])
     total = stats.total(moments)
     centre = total[:, 2] / total[:, 1] if method == "snips" else np.zeros(K)
-    cells = [uy - centre * u, uuyy - 2 * centre * uuy + centre**2 * uu, rows, stats.barred[:, 0]]
+    cells = [uy - centre * u + regressions, uuyy - 2 * centre * uuy + centre**2 * uu, rows, stats.barred, mixed]
     codes, sums = compressed_contexts(stats.grid, np.hstack([rows.sum(axis=1)[:, None], *cells]))
-    sizes, residual, squared, done, barred = np.split(sums, np.cumsum([1, K, K, K]), axis=1)
+    sizes, residual, squared, done, barred, mixed = np.split(sums, np.cumsum([1, K, K, K, K]), axis=1)
     base = centre + charge
     products = sizes[:, :, None] * np.multiply.outer(base, base) + squared[:, :, None] * np.eye(K)
     products += residual[:, :, None] * base + residual[:, None, :] * base[:, None]
-    outcomes, known = (least + charge.min(), most + charge.max()), (base.min(), base.max())
+    products += mixed.reshape(-1, K, K) if mixed.size else 0.0
+    outcomes, known = (least + charge.min(), most + charge.max()), ((base + ends[0]).min(), (base + ends[1]).max())
     propensity = float(max(smallest.min(), 0.0 if randomised else min_propensity))
     return CompressedLog(
         codes=codes,
@@ -254,6 +256,16 @@ def compress(
         maximise=maximise,
         diagnostics=_trust(stats, total, smallest, np.rint(barred.sum(axis=0)), parts, actions, min_propensity),
     )
+
+
+def _of_regressions(stats: Statistics, crossed: Floats) -> tuple[Floats | float, Floats, Floats]:
+    """Return what regressions add to sums of scores (cells, K), and of products (cells, K^2); and their ends (2, K)."""
+    K, (cells, *_) = stats.n_actions, crossed.shape
+    if not crossed.size:
+        return 0.0, np.zeros((cells, 0)), np.zeros((2, K))
+    sums, products = np.split(stats.others[:, 0, K:], [K], axis=1)
+    ends = np.stack([-stats.ends[K + 2 : 2 * K + 2], stats.ends[2 * K + 2 :]])
+    return sums, products + (crossed + crossed.transpose(0, 2, 1)).reshape(cells, -1), ends
 
 
 def _trust(

@@ -4,7 +4,8 @@ The value of a policy of tests of at most ``order`` columns at a time is a funct
 set of so many columns and every combination of their bins, the *cells*: two columns for trees of depth 2. With u = 1 /
 propensity of the action and y the outcome, the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 by action give the totals of
 the scores "ips" and "snips", and of their squares and products, though the self-normalised means and the shares of a
-randomised trial are known at the end of the pass only.
+randomised trial are known at the end of the pass only. Doubly robust scores have regressions m of the outcome by each
+action: with y less the m of the action done, the sums of u y m, of m and of the products of two are added.
 """
 
 from dataclasses import dataclass
@@ -55,6 +56,7 @@ class Known:
     propensity: Floats
     chances: Floats | None = None  # (n, K) propensities of all actions, None where they are not known
     barred: Bools | None = None  # (n, K) where the log has no rows of an action, None for nowhere
+    regression: Floats | None = None  # (n, K) of the outcome by each action, None where scores have none
 
     def part(self, rows: Any) -> Self:
         """Return some of the rows."""
@@ -69,22 +71,43 @@ class Known:
         known = [self.propensity.min(where=self.action == k, initial=np.inf) for k in range(n_actions)]
         return np.array(known)
 
+    def of_actions(self, inverse: Floats) -> Floats:
+        """Return the terms (n, 6) of what was done, by 1 / propensity (n,); with regressions (n, 6 + K)."""
+        m = np.zeros((len(inverse), 0)) if self.regression is None else self.regression
+        y = self.outcome - (m[np.arange(len(m)), self.action] if m.size else 0.0)
+        u, uy = inverse[:, None], (inverse * y)[:, None]
+        return np.hstack([np.ones_like(u), u, uy, u**2, u * uy, uy**2, uy * m])
+
+    def of_rows(self) -> Floats | None:
+        """Return the terms (n, K) of rows, whatever was done; with regressions (n, 2 K + K^2). None where all are 0."""
+        if (m := self.regression) is None:
+            return None if self.barred is None else self.barred.astype(float)
+        barred = np.zeros_like(m) if self.barred is None else self.barred
+        return np.hstack([barred, m, (m[:, :, None] * m[:, None, :]).reshape(len(m), -1)])
+
 
 @dataclass(eq=False)
 class Statistics:
     """The sums over some rows of a log."""
 
     grid: Grid
-    cells: Floats  # (cells, K, 6) the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 by cell and action
+    # (cells, K, 6) the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 by cell and action; with regressions m, y being less
+    # that of the action, (cells, K, 6 + K) with those of u y m
+    cells: Floats
     outcomes: Floats  # (K, 3) by action the sums of y and y^2, and how many propensities were raised
-    ends: Floats  # (K + 2,) minus the least propensity of each action, minus the least outcome, and the greatest
-    barred: Floats  # (cells, 1, K) the number of rows of each cell in which the log has no rows of an action
+    # (K + 2,) minus the least propensity of each action, minus the least outcome, and the greatest; with regressions
+    # (3 K + 2,) with minus the least of each action, and the greatest
+    ends: Floats
+    # (cells, 1, K) the number of rows of each cell in which the log has no rows of an action; with regressions
+    # (cells, 1, 2 K + K^2) with the sums of m, and of the products of two
+    others: Floats
 
     @classmethod
-    def empty(cls, grid: Grid, K: int) -> Self:
+    def empty(cls, grid: Grid, K: int, *, regressions: bool = False) -> Self:
         """Return those of no rows."""
-        barred = np.zeros((grid.size, 1, K))
-        return cls(grid, np.zeros((grid.size, K, 6)), np.zeros((K, 3)), np.full(K + 2, -np.inf), barred)
+        more = K if regressions else 0
+        cells, others = np.zeros((grid.size, K, 6 + more)), np.zeros((grid.size, 1, K + more + K * more))
+        return cls(grid, cells, np.zeros((K, 3)), np.full(K + 2 + 2 * more, -np.inf), others)
 
     @property
     def n_actions(self) -> int:
@@ -97,9 +120,9 @@ class Statistics:
         for start in range(0, len(inverse), CHUNK):
             part = slice(start, start + CHUNK)
             here, place = rows.part(part), np.ascontiguousarray(codes[:, part])
-            self._add_terms(place, here.action, _moments(here, inverse[part]), self.cells)
-            if here.barred is not None:
-                self._add_terms(place, np.zeros_like(here.action), here.barred.astype(float), self.barred)
+            self._add_terms(place, here.action, here.of_actions(inverse[part]), self.cells)
+            if (terms := here.of_rows()) is not None:
+                self._add_terms(place, np.zeros_like(here.action), terms, self.others)
         self._add_overall(rows, least)
 
     def _add_terms(self, codes: Codes, slot: Ints, terms: Floats, cells: Floats) -> None:
@@ -114,6 +137,8 @@ class Statistics:
         for number, column in enumerate((y, y**2, rows.propensity < least)):
             self.outcomes[:, number] += np.bincount(rows.action, column, self.n_actions)
         ends = [*-rows.least(self.n_actions), -y.min(initial=np.inf), y.max(initial=-np.inf)]
+        if (m := rows.regression) is not None:
+            ends += [*-m.min(axis=0, initial=np.inf), *m.max(axis=0, initial=-np.inf)]
         self.ends = np.maximum(self.ends, ends)
 
     def __len__(self) -> int:
@@ -130,12 +155,11 @@ class Statistics:
         """The number of rows (K,) in which each action was done."""
         return self.total(self.cells)[:, 0]
 
+    @property
+    def barred(self) -> Floats:
+        """The number of rows (cells, K) of each cell in which the log has no rows of an action."""
+        return self.others[:, 0, : self.n_actions]
+
     def total(self, cells: Floats) -> Floats:
         """Return the sums over all rows of sums by cell."""
         return np.asarray(cells[: self.grid.starts[1]].sum(axis=0))
-
-
-def _moments(rows: Known, inverse: Floats) -> Floats:
-    """Return the terms 1, u, u y, u^2, u^2 y and u^2 y^2 (n, 6) of rows."""
-    scored = inverse * rows.outcome
-    return np.stack([np.ones_like(inverse), inverse, scored, inverse**2, inverse * scored, scored**2], axis=1)

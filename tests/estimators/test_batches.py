@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from milpcb import share_at_most
 from milpcb.errors import InputError
@@ -18,13 +21,16 @@ from milpcb.estimators import (
 )
 from milpcb.estimators import one_pass as samples
 from milpcb.estimators.inputs import Columns
-from milpcb.estimators.one_pass import Sample
+from milpcb.estimators.one_pass import Sample, folds_in_pass
 from milpcb.offline import Evaluation, evaluate
 from milpcb.offline.compressed import compressed_contexts, evaluate_sums
 from milpcb.offline.sufficient_statistics import Grid
 from tests.refused import refused
 
 TREE = LoggedPolicyTree(max_depth=2, thresholds=5, method="snips")
+ROBUST = LoggedPolicyTree(thresholds=4, cv=4, random_state=3, treatment_cost={"2": 0.3})
+IPS = LoggedPolicyTree(thresholds=4, method="ips", treatment_cost={"2": 0.3})
+OWN = clone(ROBUST).set_params(model_outcome=make_pipeline(OneHotEncoder(handle_unknown="ignore"), Ridge()))
 LEARNERS = [
     TREE,
     LoggedPolicyTree(max_depth=2, thresholds=5, method="ips", treatment_cost={"2": 0.3}),
@@ -82,10 +88,13 @@ def added(learner: Any, frame: pl.DataFrame, propensity: Any = "p", outcome: str
 
 
 def held(learner: Any, frame: pl.DataFrame, propensity: Any = "p", outcome: str = "reward") -> Any:
-    """Return a copy of a learner that is fitted to rows in memory."""
+    """Return a copy of a learner that is fitted to rows in memory, with the folds of a pass."""
     columns = list(propensity.values()) if propensity == CHANCES else propensity
     known = propensity if propensity == "randomised" else frame.select(columns).to_numpy().squeeze()
-    return clone(learner).fit(features(frame), frame["action"], **{outcome: frame["y"]}, propensity=known)
+    copy = clone(learner)
+    if learner.method == "dr":
+        copy.set_params(cv=folds_in_pass(np.arange(len(frame)), learner.cv, learner.random_state))
+    return copy.fit(features(frame), frame["action"], **{outcome: frame["y"]}, propensity=known)
 
 
 def every_estimate(found: Evaluation) -> list[Any]:
@@ -99,6 +108,8 @@ def every_estimate(found: Evaluation) -> list[Any]:
     [
         *((each, *known) for each in LEARNERS for known in (("p", "reward"), ("randomised", "cost"))),
         *((TREE, known, "reward") for known in ("rare", CHANCES)),
+        *((ROBUST, *known) for known in (("p", "cost"), ("randomised", "reward"), (CHANCES, "reward"))),
+        (OWN, "randomised", "cost"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::milpcb.errors.LogWarning")
@@ -200,7 +211,8 @@ def test_a_sample_is_of_bounded_size_and_keeps_what_is_new(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"method": "dr"}, "take method 'snips' or 'ips'"),
+        ({"method": "dm"}, "unknown method of sums over batches 'dm'"),
+        ({"method": "dr", "model_rows": 3}, "must be in two folds"),
         ({"min_propensity": 2.0}, "min_propensity must be at least 0 and below 1"),
         ({"treatment_cost": {"2": np.nan}}, "treatment_cost must be finite numbers"),
         ({"treatment_cost": np.zeros((50, 3))}, "treatment_cost by row needs the rows themselves"),
@@ -214,8 +226,11 @@ def test_wrong_options_are_named_before_the_pass(options: dict[str, Any], words:
         read.append(len(read))
         yield log(50)
 
+    asked: dict[str, Any] = {"action": "action", "reward": "y", "propensity": "p"}
+    asked |= {"model_rows": options.pop("model_rows")} if "model_rows" in options else {}
+    tree = LoggedPolicyTree(**{"method": "ips"} | options)
     with pytest.raises(InputError, match=words):
-        LoggedPolicyTree(**{"method": "ips"} | options).fit_batches(frames, action="action", reward="y", propensity="p")
+        tree.fit_batches(frames, **asked)
     assert read == [0]
 
 
@@ -233,3 +248,34 @@ def test_missing_values_of_pandas_are_missing(kind: str) -> None:
     assert tree.predict(rows).tolist() == by_rows.predict(rows).tolist()
     lost = frame.assign(action=frame["action"].astype("string").where(frame.index != 7))
     refused(lambda: tree.fit_batches([lost], **asked), "row 8: 'action' is missing")
+
+
+class Remembers(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A regression of 0 that fails if it predicts a row it was fitted to."""
+
+    def fit(self, X: pl.DataFrame, y: Any) -> "Remembers":
+        """Remember the rows, of which x1 is the name."""
+        del y
+        self.seen_ = set(X["x1"])
+        return self
+
+    def predict(self, X: pl.DataFrame) -> Any:
+        """Return 0 for rows that were not seen."""
+        assert not self.seen_ & set(X["x1"])
+        return np.zeros(len(X))
+
+
+def test_no_model_predicts_what_it_was_fitted_to() -> None:
+    """Rows are in folds by their number in the log; without a regression the scores are those of ips."""
+    frame, fold = log(300), folds_in_pass(np.arange(10_000), 5, 1)
+    robust, plain = added(clone(ROBUST).set_params(model_outcome=Remembers()), frame), added(IPS, frame)
+    assert robust.policy_value_ == pytest.approx(plain.policy_value_, abs=1e-12)
+    assert np.bincount(fold).min() > 1800
+
+
+def test_few_model_rows_change_the_models_alone() -> None:
+    """With models of few rows the values are other estimates of the same."""
+    many, few = added(ROBUST, log()), added(ROBUST, log(), model_rows=400)
+    assert few.compressed_.n == many.compressed_.n
+    assert few.policy_value_ != many.policy_value_
+    assert few.policy_value_ == pytest.approx(many.policy_value_, abs=0.3)

@@ -70,18 +70,19 @@ def learner() -> LoggedPolicyTree:
 def summed(folder: Path) -> tuple[Layout, Statistics, Any]:
     """Return the cells of a log, the sums over its rows, and the rows themselves."""
     found = log_files(folder)
-    layout, frame = learner().layout(found.frame(), COLUMNS), found.frame()
+    frame = found.frame()
+    layout = learner().layout(frame, COLUMNS, np.arange(len(frame)), np.arange(len(frame)))
     sums = layout.empty()
-    layout.add(frame, (sums, slice(None)))
+    layout.add(frame, 0, (sums, slice(None)))
     return layout, sums, frame
 
 
-def learnt(folder: Path, **asked: Any) -> Findings:
+def learnt(folder: Path, tree: Any = None, **asked: Any) -> Findings:
     """Learn from a folder."""
     found = log_files(folder)
     source = sample_of(found, COLUMNS, lambda *_: None)
     step = lambda _: nullcontext(lambda *_: None)  # noqa: E731
-    return learn_in_one_pass(found, source, learner(), Asked(**asked), step)
+    return learn_in_one_pass(found, source, tree or learner(), Asked(**asked), step)
 
 
 def assert_alike(one: IntervalEstimate, other: IntervalEstimate) -> None:
@@ -153,11 +154,25 @@ def test_rows_kept_aside_are_drawn_by_their_place(fixed: Path) -> None:
     for seed in (0, 1):
         aside = aside_in_pass(np.arange(len(frame)), Asked(holdout=0.3, seed=seed))
         both.append([layout.empty(), layout.empty()])
-        layout.add(frame, *zip(both[-1], (~aside, aside), strict=True))
+        layout.add(frame, 0, *zip(both[-1], (~aside, aside), strict=True))
     for kept, aside in both:
         assert np.array_equal(kept.cells + aside.cells, everything.cells)  # whole scores: sums are exact
         assert 0.2 < len(aside) / len(everything) < 0.4
     assert not np.array_equal(both[0][1].cells, both[1][1].cells)
+
+
+def test_models_are_not_fitted_to_rows_kept_aside(logs: Path) -> None:
+    """Doubly robust scores of the others stay as they are, whatever came of these rows."""
+    tree, asked = LoggedPolicyTree(thresholds=4), Asked(holdout=0.3)
+    before, number = learnt(logs, tree, holdout=0.3), 0
+    for path in sorted(logs.iterdir()):
+        frame = pl.read_parquet(path)
+        aside = aside_in_pass(number + np.arange(len(frame)), asked)
+        frame.with_columns(y=pl.col("y") + 7.0 * aside).write_parquet(path)
+        number += len(frame)
+    after = learnt(logs, tree, holdout=0.3)
+    assert np.array_equal(before.learnt.scores, after.learnt.scores)
+    assert before.held_out.value.estimate < after.held_out.value.estimate - 5
 
 
 @pytest.mark.usefixtures("sketches")
@@ -181,7 +196,7 @@ def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log:
         (["--at-most", "call=0.2"], "--at-most needs the rows themselves"),
         (["--draws", "10"], "--draws needs the rows themselves"),
         (["--treatment-cost", "call=z"], "treatment_cost by row needs the rows themselves"),
-        (["--method", "dr"], "method 'dr'"),
+        (["--method", "dm"], "method of sums over batches 'dm'"),
         (["--thresholds", "all"], "every cut"),
         (["--holdout", "2"], "holdout"),
     ],
