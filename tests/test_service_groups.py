@@ -68,6 +68,11 @@ def test_sums_of_each_group_are_as_by_hand(tmp_path: Path) -> None:
         own = ledgers[i].confident(rounds_of(bandit).allowed(), 1 - 0.1 / 3 / 4)
         assert group.certificate == pytest.approx(own)
     assert bandit.statement(0.9).count(" each\n    call") == 3
+    bandit.add_action("wait")
+    later = bandit.by_group(0.9)
+    assert [group.rates["wait"].value for group in later] == [0.0] * 3
+    assert [(group.decisions, group.paid) for group in later] == [(group.decisions, group.paid) for group in found]
+    assert all(more.certificate >= group.certificate for more, group in zip(later, found, strict=True))
 
 
 def test_the_chance_of_an_error_is_shared_by_all_statements_on_all_groups() -> None:

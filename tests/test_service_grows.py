@@ -192,6 +192,36 @@ def test_a_new_action_is_tried_and_what_was_known_is_kept() -> None:
     assert q[1] < 0.1
 
 
+@pytest.mark.parametrize(
+    ("constraint", "forbidden"),
+    [
+        (milpcb.always("write", "young = 1"), [1, 3]),
+        (milpcb.never("call", "young = 1"), []),
+        (milpcb.share_at_most("call", 0.3), []),
+        (milpcb.mean_at_most({"call": 2, "write": 1}, 1.2), []),
+    ],
+)
+def test_constraints_treat_it_as_an_action_they_do_not_name(constraint: Any, forbidden: list[int]) -> None:
+    """On the contexts of earlier decisions too: always forbids it, and of a budget it takes nothing."""
+    bandit, plain = Bandit(TREES, seed=1, constraints=constraint), Plain(0)
+    plain.play(bandit, 100)
+    bandit.add_action("wait")
+    for row in range(4):
+        assert (bandit.act(PATTERNS[row]).probabilities[2] == 0) == (row in forbidden)
+    plain.play(bandit, 400)
+    labels = bandit.policy().predict(PATTERNS)
+    assert [row for row in range(4) if labels[row] == 2] == [row for row in (0, 2) if row not in forbidden]
+
+
+def test_actions_without_names_are_counted_on() -> None:
+    """The next number, as a number or as a string."""
+    bandit = Bandit(UNNAMED)
+    bandit.add_action(2)
+    bandit.add_action("3")
+    assert bandit.act([0]).probabilities == (0.25,) * 4
+    assert bandit.act([0], available=[1, 3]).probabilities == (0, 0.75, 0, 0.25)
+
+
 # ------------------------------------------------------------------- a log
 
 

@@ -109,8 +109,7 @@ CASES: list[Case] = [
     (lambda: from_log(LOG, baseline="call"), "baseline"),
     # more actions
     *((lambda name=name: grown(YOUNG, name), "name") for name in ("call", True, 5, " ")),
-    (lambda: grown(DecisionTrees(2, 1, thresholds=[[0.5]]), "x"), "action_names"),
-    (lambda: grown(YOUNG, "x", groups="young = 1"), "groups"),
+    (lambda: grown(DecisionTrees(2, 1, thresholds=[[0.5]]), "x"), "the next number, 2"),
     (lambda: grown(YOUNG, "x", "epsilon_greedy"), "EpsilonGreedy"),
     (lambda: grown(FiniteClass(np.array([[0], [1]]), 2), "2", contexts=[[0.0]]), "FiniteClass"),
     (lambda: grown(YOUNG, "x", contexts=BITS[:4, :2], constraints=share_at_most("call", 0.5)), "constraints"),

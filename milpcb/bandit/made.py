@@ -64,13 +64,15 @@ def _check_read(policy: Any, names: Sequence[str]) -> None:
 def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
     """Return the class with one action more, the last one; raises InputError where it cannot have it."""
     own: set[str] = {part.name for part in fields(policies)} if is_dataclass(policies) else set()
-    names = getattr(policies, "action_names", None)
-    if "n_actions" not in own or not names:
-        raise InputError(f"a {type(policies).__name__} without n_actions and action_names cannot have another action")
-    if not isinstance(name, str) or not name.strip() or name in names:
-        raise InputError(f"add_action takes a name that no action has, got {shown(name)}")
-    changed: Any = policies
-    return cast("PolicyClass", replace(changed, n_actions=len(names) + 1, action_names=[*names, name]))
+    if "n_actions" not in own:
+        raise InputError(f"a {type(policies).__name__} cannot have another action: it has no n_actions to be raised")
+    names, next_one = list(getattr(policies, "action_names", None) or ()), policies.n_actions
+    new = isinstance(name, str) and name.strip() and name not in names if names else str(name) == str(next_one)
+    if not new:
+        wanted = "a name that no action has" if names else f"the next number, {next_one}, as actions have no names"
+        raise InputError(f"add_action takes {wanted}, got {shown(name)}")
+    changed, named = cast("Any", policies), {"action_names": [*names, name]} if names else {}
+    return cast("PolicyClass", replace(changed, n_actions=next_one + 1, **named))
 
 
 def known(

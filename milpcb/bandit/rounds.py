@@ -140,10 +140,12 @@ class DecisionRounds:
     def with_action(self, name: Any) -> DecisionRounds:
         """Return the rounds of a class with another action, which go on in place of these; raises InputError."""
         reader = ContextReader(made.with_action(self.reader.given, name), self.reader.declared)
-        if self.constraints or self.groups:
-            raise InputError("an action can be added where there are neither constraints nor groups")
+        if self.rules and not self.changing:
+            raise InputError("constraints are on contexts given in advance, so no action can be added")
         grown = DecisionRounds(self.settings, reader, self.constraints, self.oracle.contexts, ())
         grown.learner.go_on(self.learner)
+        grown._so_far.go_on(self._so_far, reader.actions)
+        grown.groups.go_on(self.groups)
         grown.book, grown.log, grown.draws = self.book, self.log, self.draws
         grown.added, grown.replayed = [*self.added, name], self.replayed
         return grown

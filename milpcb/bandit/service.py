@@ -145,11 +145,11 @@ class Bandit(BanditAnswers):
         with self.lock:
             return self._rounds.act(read, available if by_row else [available] * len(read))
 
-    def add_action(self, name: str) -> None:
-        """Add a last action, by a new name; all that is known is kept.
+    def add_action(self, name: str | int) -> None:
+        """Add a last action, by a new name, or the next number where actions have none; all that is known is kept.
 
-        Raises InputError on a name that there is, for classes without names of actions, for learners other than
-        ``exp4`` and ``uniform``, and where there are constraints or groups; nothing is changed then.
+        Raises InputError on a name that there is, for classes without ``n_actions``, for learners other than ``exp4``
+        and ``uniform``, and where constraints are on contexts given in advance; nothing is changed then.
         """
         with self.lock:
             self._rounds = self._rounds.with_action(name)

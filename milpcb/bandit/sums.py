@@ -167,6 +167,15 @@ class ContextsSoFar:
         """Have the constraints bound anew with the next decision."""
         self._bound_at = 0
 
+    def go_on(self, before: ContextsSoFar, names: Sequence[Any]) -> None:
+        """Go on from the sums of fewer actions: the last of ``names`` counts as others that are not named do."""
+        self._decisions, self._read, old = before._decisions, before._read, range(before._n_actions)
+        for constraint, known, own in zip(self._constraints, before._sums, self._sums, strict=True):
+            like = min({*old} - constraint.named(names), default=None)
+            for key, table in known.items():
+                more = np.zeros((len(table), 1)) if like is None else table[:, [like]]
+                own[key] = np.hstack([table, more])
+
     def state(self) -> dict[str, Any]:
         """Return everything as plain data."""
         sums = [{key: table.tolist() for key, table in own.items()} for own in self._sums]
@@ -262,6 +271,15 @@ class Groups(SavedPart):
                 group.ledger.pay(cost)
             else:
                 group.ledger.add(row, drawn, cost, estimate)
+
+    def go_on(self, before: Groups) -> None:
+        """Go on from groups of fewer actions; of the others it was known beforehand that they are not played."""
+        for old, new in zip(before._groups, self._groups, strict=True):
+            known = len(old.rates)
+            new.cost, new.rates[:known] = old.cost, old.rates
+            new.ledger.go_on(old.ledger, range(known, len(new.rates)))
+            for rate in new.rates[known:]:
+                rate.count = old.cost.count
 
     def summaries(self, oracle: Minimiser, names: Sequence[Any], confidence: float, scale: Scale) -> list[GroupSummary]:
         """Return what is known of each group; all of it holds at once, at all times, with the confidence."""

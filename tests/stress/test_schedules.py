@@ -213,7 +213,7 @@ class DayByDay:
 
     def add_action(self) -> None:
         """Add an action, up to four."""
-        if self.now.n_actions < len(NAMES) and not self.ruled:
+        if self.now.n_actions < len(NAMES):
             self.bandit.add_action(NAMES[self.now.n_actions])
             self.now.n_actions += 1
 
