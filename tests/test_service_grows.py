@@ -105,20 +105,71 @@ def test_the_actions_of_a_list_are_available(listed: Any) -> None:
     assert Bandit(UNNAMED).act([0], available=[1, 0]).probabilities == (0.5, 0.5)
 
 
+@pytest.mark.parametrize(
+    "mask",
+    [
+        *([True, False, True], (True, False, True), np.array([True, False, True]), {"c": True, "b": False, "a": True}),
+        *(pd.Series({"a": True, "c": True, "b": False}), {"a": np.True_, "b": np.False_, "c": np.True_}),
+    ],
+    ids=str,
+)
+def test_a_mask_leaves_the_actions_where_it_is_true(mask: Any) -> None:
+    """In the order of the class, or by name in any order."""
+    law = Bandit(NAMED).act([0], available=mask).probabilities
+    assert [chance > 0 for chance in law] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "each",
+    [
+        [["a", "b"], ["c"]],
+        [[True, True, False], {"c"}],
+        [{"a": True, "b": True, "c": False}, np.array([False, False, True])],
+        np.array([[True, True, False], [False, False, True]]),
+        pd.DataFrame([[False, True, True], [True, False, False]], columns=["c", "a", "b"]),
+        pl.DataFrame({"c": [False, True], "b": [True, False], "a": [True, False]}),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_each_row_may_have_actions_of_its_own(each: Any) -> None:
+    """The first may get a or b, the second c only; one mask is for all rows, also where there are as many actions."""
+    laws = [decision.probabilities for decision in Bandit(NAMED).act_all([[0.0], [1.0]], available=each)]
+    assert [[chance > 0 for chance in law] for law in laws] == [[True, True, False], [False, False, True]]
+    same = Bandit(NAMED).act_all([[0.0], [1.0], [1.0]], available=[False, True, True])
+    assert [decision.probabilities[0] for decision in same] == [0.0] * 3
+
+
+def test_a_table_is_decided_as_its_rows_one_by_one_or_not_at_all() -> None:
+    """With the same draws; a row that is refused, or past the horizon, leaves nothing open and all laws as before."""
+    rules = milpcb.share_at_most("a", 0.5)
+    one, many, asked = (Bandit(NAMED, seed=3, horizon=3, constraints=rules) for _ in range(3))
+    rows, available = [[0.0], [1.0], [0.0]], [["a", "b"], None, ["c"]]
+    for wrong in ([["a", "b"], None, ["d"]], [["a"], None], [["a"], None, []]):
+        refused(lambda wrong=wrong: asked.act_all(rows, available=wrong))
+    refused(lambda: asked.act_all([[0.0], [1.0], ["x"]]))
+    refused(lambda: asked.act_all([*rows, [0.0]]), "horizon")
+    assert not open_decisions(asked)
+    singly = [one.act(row, available=own) for row, own in zip(rows, available, strict=True)]
+    found = many.act_all(rows, available=available)
+    assert [(each.action, each.probabilities) for each in found] == [(e.action, e.probabilities) for e in singly]
+    laws = [each.probabilities for each in asked.act_all(rows, available=available)]
+    assert laws == [each.probabilities for each in singly]
+
+
 @pytest.mark.parametrize("policies", [NAMED, UNNAMED])
 @pytest.mark.parametrize(
     "available",
     [
-        *([True, False, True], [True, False], np.array([True, False, True]), {"a": True, "b": False, "c": True}),
-        *(pd.Series({"a": True, "b": False}), pd.DataFrame({"a": [True], "b": [False]}), [["a"], ["b"]]),
-        *([], np.array(1), "a", 3, [1.0, 0.0], [None], [1, True]),
+        *([True], {"a": True}, [True, "a", "b"], [True, 1], pd.DataFrame({"a": [True], "b": [False]}), [["a"], ["b"]]),
+        *([False] * 3, [False] * 2, [], np.array(1), "a", 3, [1.0, 0.0], [None], [1, True], {1: 1, 2: 0}),
     ],
     ids=str,
 )
-def test_other_than_a_list_of_actions_is_refused(policies: Any, available: Any) -> None:
-    """A mask, whatever its form, and numbers where actions have names; no decision is made."""
+def test_other_than_a_list_of_actions_or_a_mask_is_refused(policies: Any, available: Any) -> None:
+    """Masks of a part, and numbers where actions have names; no decision is made."""
     one = Bandit(policies)
     refused(lambda: one.act([0], available=available), "available must be a list of actions, one at least")
+    refused(lambda: Bandit(NAMED).act([0], available={"a": True, "b": True, "d": False}), "'d'")
     assert not open_decisions(one)
 
 

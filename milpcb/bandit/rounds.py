@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from milpcb.core.kept import restore_into, state_of
 from milpcb.data.actions import place
 from milpcb.data.columns import Value, Values
 from milpcb.data.fields import plain
+from milpcb.data.frames import named
 from milpcb.errors import InputError, shown
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
@@ -74,6 +76,7 @@ class DecisionRounds:
         self._check_turn(len(contexts))
         offered = [_offered_actions(each, self.names) for each in available]
         found: list[Decision] = []
+        before = deepcopy(self._so_far) if len(contexts) > 1 else self._so_far
         try:
             for context, own in zip(contexts, offered, strict=True):
                 found.append(self._decide(context, own))
@@ -81,6 +84,7 @@ class DecisionRounds:
             for decision in reversed(found):  # their contexts stay among those seen
                 self.learner.take_up(self.book.open.pop(decision.id).aside)
                 self.learner.give_up()
+            self._so_far = before
             self._so_far.bind_next()  # the rules may be bound with a decision that is not made
             raise
         return found
@@ -302,13 +306,28 @@ def _offered_actions(available: Any, names: Sequence[Any]) -> list[int] | None:
     """Return the numbers, in order, of the actions that are ``available``, by name if they have names; None for all."""
     if available is None:
         return None
+    available = _unmasked(available, names)
     own = str if isinstance(names[0], str) else (str, int, np.integer)
     of_actions = isinstance(available, (list, tuple, set, frozenset)) and all(
         isinstance(each, own) and not isinstance(each, bool) for each in available
     )
     if not of_actions or not available:
-        raise InputError(f"available must be a list of actions, one at least, as {list(names)}, got {shown(available)}")
+        wanted = f"a list of actions, one at least, as {list(names)}, or a boolean for each of these"
+        raise InputError(f"available must be {wanted}, got {shown(available)}")
     return sorted({place("action", each, list(map(str, names))) for each in available})
+
+
+def _unmasked(available: Any, names: Sequence[Any]) -> Any:
+    """Return the actions that a mask leaves, booleans by name or in the order of ``names``; all else as it is."""
+    given = available.tolist() if isinstance(available, np.ndarray) else available
+    if type(given) in (list, tuple):
+        mask = dict(zip(names, given, strict=True)) if len(given) == len(names) else {}
+    else:
+        mask = (given if isinstance(given, Mapping) else named(given)) or {}
+    if len(mask) != len(names) or not all(isinstance(there, (bool, np.bool_)) for there in mask.values()):
+        return given
+    there = {place("action", name, list(map(str, names))): there for name, there in mask.items()}
+    return [name for number, name in enumerate(names) if there.get(number)]
 
 
 def _replaced(q: list[float], offered: Sequence[int]) -> list[float]:

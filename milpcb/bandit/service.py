@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from milpcb.bandit import made
 from milpcb.bandit.answers import BanditAnswers
 from milpcb.bandit.contexts import ContextReader
@@ -14,6 +16,7 @@ from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.sums import Scale, listed_groups
 from milpcb.constraints.by_names import NamedConstraint, listed
 from milpcb.core.checks import instance
+from milpcb.data.frames import is_frame, records
 from milpcb.errors import InputError, shown
 from milpcb.protocols import PolicyClass
 
@@ -122,8 +125,8 @@ class Bandit(BanditAnswers):
     def act(self, context: Any = None, *, available: Any = None) -> Decision:
         """Return the decision for one context: (d,) values, a mapping by feature names, or a data frame of one row.
 
-        A class without features, of ``thresholds=[]``, needs no context. Only actions of the list ``available`` are
-        played, all where it is None; in place of another one the first of the class that is available.
+        A class without features, of ``thresholds=[]``, needs no context. Only actions that are ``available`` are
+        played, a list of them, or booleans for all; in place of another one the first of the class that is available.
 
         Raises InputError on a context that cannot be read, or is unknown where contexts were given in advance, and
         InfeasibleError where no policy keeps the constraints any more; no decision is made then.
@@ -135,11 +138,13 @@ class Bandit(BanditAnswers):
     def act_all(self, table: Any, *, available: Any = None) -> list[Decision]:
         """Return a decision for each row of a data frame, an array (n, d) or a list of contexts; see ``act``.
 
-        ``available`` is one list of actions for all rows, or a list of such lists, one for each. For learners that take
-        costs late. Raises what ``act`` raises; then no decision is made for any of the rows.
+        ``available`` is as for ``act``, the same for all rows, or a list of such, one for each, or a table of booleans.
+        For learners that take costs late. Raises what ``act`` raises; then no decision is made for any of the rows.
         """
         read = self._rounds.reader.read_all(table)
-        by_row = isinstance(available, (list, tuple)) and any(isinstance(own, (list, tuple, set)) for own in available)
+        available = records(available) if is_frame(available) else available
+        parts = available if isinstance(available, (list, tuple, np.ndarray)) else ()
+        by_row = any(isinstance(own, (list, tuple, set, Mapping, np.ndarray)) for own in parts)
         if by_row and len(available) != len(read):
             raise InputError(f"available has {len(available)} lists for {len(read)} contexts: give one for each")
         with self.lock:
