@@ -7,6 +7,7 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct, Thresholds, cut_points
+from policies.linear.labelings import ScoreKind
 from policies.linear.rule import LinearRule, Steps, points_of
 from policies.names import Names
 
@@ -26,20 +27,20 @@ class Scored:
     def __init__(
         self,
         contexts: Floats,
-        n_actions: int,
+        kind: ScoreKind,
         max_weight: int,
         max_features: int | None,
         thresholds: Thresholds,
         names: Names,
     ) -> None:
-        """Take contexts (m, d); ``max_features`` None is no limit."""
+        """Take contexts (m, d), and the ``kind`` of scores of the rules; ``max_features`` None is no limit."""
         self.steps = steps_of(contexts, thresholds)
         points = points_of(contexts, self.steps)
         distinct = Distinct.rows(points)
         self.group = distinct.group
         self.contexts = contexts[distinct.first]
         self.points = points[distinct.first]
-        self.names, self.n_actions, self.max_weight = names, n_actions, max_weight
+        self.names, self.kind, self.n_actions, self.max_weight = names, kind, kind.n_actions, max_weight
         self.columns = _columns(self.points)
         self.copies: Ints = np.array([len(column.members) for column in self.columns], dtype=np.int64)
         features = int(self.copies.sum())

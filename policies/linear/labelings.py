@@ -7,6 +7,7 @@ in the box; primitive weights suffice. It depends on the values, the box and K, 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -94,56 +95,87 @@ def diagram_of(labels: Labels) -> Diagram:
     return Diagram(Graph(source, to, term, n_patterns, n_labels), before)
 
 
-# The weights that make all that larger ones make of 0, 1, ... columns of two values, for two actions.
-_ALL_MADE_BY = (0, 1, 1, 2, 3, 5)
+@dataclass(frozen=True)
+class ScoreKind(ABC):
+    """How scores choose one of K actions, and so which labelings of a grid weights make."""
+
+    n_actions: int
+
+    @property
+    @abstractmethod
+    def all_made_by(self) -> tuple[int, ...]:
+        """The weights that make all that larger ones make of 0, 1, ... columns of two values."""
+
+    @abstractmethod
+    def n_weights(self, bound: int) -> int:
+        """Return how many weights a column may have within [-bound, bound]."""
+
+    @abstractmethod
+    def n_placements(self, n_patterns: int) -> int:
+        """Return how many labelings of patterns are tried for given weights, no fewer than these make."""
+
+    @abstractmethod
+    def weights(self, bounds: Sequence[int]) -> Ints:
+        """Return the weights (N, s) to try within ``bounds``, few features and small ones first."""
+
+    @abstractmethod
+    def keys(self, points: Ints, weights: Ints, words: Words) -> tuple[Ints, Ints]:
+        """Return the keys (n, W) of the labelings of ``points`` (P, s), and which of the ``weights`` makes each."""
+
+    def enough(self, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+        """Return the shapes with no larger weights than it takes to make all that these make."""
+        known = self.all_made_by
+        if len(shapes) >= len(known) or any(len(shape.grid) != 2 for shape in shapes):
+            return tuple(shapes)
+        return tuple(Shape(shape.grid, min(shape.bound, known[len(shapes)])) for shape in shapes)
+
+    def labels_to_build(self, shapes: Sequence[Shape]) -> int:
+        """Return how many labels ``support_table`` looks at."""
+        patterns = prod(len(shape.grid) for shape in shapes)
+        return prod(self.n_weights(shape.bound) for shape in shapes) * self.n_placements(patterns) * patterns
 
 
-def enough(shapes: Sequence[Shape], n_actions: int) -> tuple[Shape, ...]:
-    """Return the shapes with no larger weights than it takes to make all that these make."""
-    if n_actions > 2 or len(shapes) >= len(_ALL_MADE_BY) or any(len(shape.grid) != 2 for shape in shapes):
-        return tuple(shapes)
-    return tuple(Shape(shape.grid, min(shape.bound, _ALL_MADE_BY[len(shapes)])) for shape in shapes)
+class OneScore(ScoreKind):
+    """One score, with a cut between each action and the next."""
 
+    @property
+    def all_made_by(self) -> tuple[int, ...]:
+        return (0, 1, 1, 2, 3, 5) if self.n_actions == 2 else ()
 
-def labels_to_build(shapes: Sequence[Shape], n_actions: int) -> int:
-    """Return how many labels ``support_table`` looks at."""
-    patterns, n_cuts = prod(len(shape.grid) for shape in shapes), n_actions - 1
-    return prod(2 * shape.bound + 1 for shape in shapes) * comb(patterns + n_cuts, n_cuts) * patterns
+    def n_weights(self, bound: int) -> int:
+        return 2 * bound + 1
+
+    def n_placements(self, n_patterns: int) -> int:
+        return comb(n_patterns + self.n_actions - 1, self.n_actions - 1)
+
+    def weights(self, bounds: Sequence[int]) -> Ints:
+        box = product_of([sorted(range(-bound, bound + 1), key=lambda w: (abs(w), -w)) for bound in bounds])
+        chosen = box[np.gcd.reduce(box, axis=1) <= 1]
+        return np.asarray(chosen[np.lexsort((np.abs(chosen).sum(axis=1), np.count_nonzero(chosen, axis=1)))])
+
+    def keys(self, points: Ints, weights: Ints, words: Words) -> tuple[Ints, Ints]:
+        """Order patterns by score: a cut is at one of them, and the highest so many are above it."""
+        scores = weights @ points.T
+        order = np.argsort(-scores, axis=1, kind="stable")
+        ordered = np.take_along_axis(scores, order, axis=1)
+        above = np.pad(np.cumsum(words.digits[order], axis=1), ((0, 0), (1, 0), (0, 0)))  # (n, P + 1, W)
+        divides = np.pad(ordered[:, 1:] != ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)
+        cuts = np.array(list(combinations_with_replacement(range(len(points) + 1), self.n_actions - 1)))
+        possible = divides[:, cuts].all(axis=2)
+        return above[:, cuts].sum(axis=2)[possible], np.nonzero(possible)[0]
 
 
 @lru_cache(maxsize=256)
-def support_table(n_actions: int, shapes: tuple[Shape, ...]) -> LabelTable:
+def support_table(kind: ScoreKind, shapes: tuple[Shape, ...]) -> LabelTable:
     """Return the table of columns of these shapes; weights are the fewest and smallest of each row."""
-    points, every = product_of([shape.grid for shape in shapes]), _weights([shape.bound for shape in shapes])
-    words, size = Words(len(points), n_actions), max(1, BLOCK * len(every) // labels_to_build(shapes, n_actions))
+    points, every = product_of([shape.grid for shape in shapes]), kind.weights([shape.bound for shape in shapes])
+    words, size = Words(len(points), kind.n_actions), max(1, BLOCK * len(every) // kind.labels_to_build(shapes))
     parts = []
     for start in range(0, len(every), size):
-        keys, makers = _keys(points, every[start : start + size], words)
+        keys, makers = kind.keys(points, every[start : start + size], words)
         parts.append(first_of_each(keys, start + makers))
     keys, makers = first_of_each(*(np.concatenate(part) for part in zip(*parts, strict=True)))
     return LabelTable(words.labels(keys), every[makers])
-
-
-def _weights(bounds: Sequence[int]) -> Ints:
-    """Return the primitive weights within ``bounds``, few features and small ones first."""
-    box = product_of([sorted(range(-bound, bound + 1), key=lambda w: (abs(w), -w)) for bound in bounds])
-    chosen = box[np.gcd.reduce(box, axis=1) <= 1]
-    return np.asarray(chosen[np.lexsort((np.abs(chosen).sum(axis=1), np.count_nonzero(chosen, axis=1)))])
-
-
-def _keys(points: Ints, weights: Ints, words: Words) -> tuple[Ints, Ints]:
-    """Return the keys (n, W) of the labelings of ``points`` (P, s), and which of the ``weights`` makes each.
-
-    Patterns are ordered by score: a cut is at one of them, and the highest so many are above it.
-    """
-    scores = weights @ points.T
-    order = np.argsort(-scores, axis=1, kind="stable")
-    ordered = np.take_along_axis(scores, order, axis=1)
-    above = np.pad(np.cumsum(words.digits[order], axis=1), ((0, 0), (1, 0), (0, 0)))  # (n, P + 1, W)
-    divides = np.pad(ordered[:, 1:] != ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)
-    cuts = np.array(list(combinations_with_replacement(range(len(points) + 1), words.n_actions - 1)))
-    possible = divides[:, cuts].all(axis=2)
-    return above[:, cuts].sum(axis=2)[possible], np.nonzero(possible)[0]
 
 
 class Words:

@@ -15,6 +15,7 @@ from milpcb.protocols import Encoding, Listing, Opened, Search, TermSearch, With
 from milpcb.types import Floats, Ints
 from policies.cuts import NamedClass, Thresholds, check_thresholds
 from policies.linear.geometry import Scored
+from policies.linear.labelings import OneScore
 from policies.linear.program import LinearEncoding, TableEncoding, beyond_tolerance, few_rows
 from policies.linear.rule import LinearRule
 from policies.linear.search_tables import TableTerms
@@ -211,5 +212,5 @@ class LinearRules(NamedClass):
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
     def _on(self, contexts: Floats, names: Names) -> Opened:
-        scored = Scored(contexts, self.n_actions, self.max_weight, self.max_features, self.thresholds, names)
-        return OpenedLinear(scored)
+        kind = OneScore(self.n_actions)
+        return OpenedLinear(Scored(contexts, kind, self.max_weight, self.max_features, self.thresholds, names))

@@ -23,7 +23,7 @@ import numpy as np
 from milpcb.core.decimals import about, beyond
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored
-from policies.linear.labelings import Grid, LabelTable, Shape, enough, labels_to_build, support_table
+from policies.linear.labelings import Grid, LabelTable, Shape, support_table
 from policies.linear.rule import LinearRule
 from policies.literals import LARGEST
 
@@ -93,7 +93,7 @@ class Supports:
         )
         if found:
             return found
-        labels, largest = max((labels_to_build(shapes, scored.n_actions), shapes) for shapes in self._by_shapes)
+        labels, largest = max((scored.kind.labels_to_build(shapes), shapes) for shapes in self._by_shapes)
         patterns = about(prod(len(shape.grid) for shape in largest))
         counted = f"the table of {len(largest)} columns with {patterns} patterns takes {{}} labels"
         return beyond(labels, MOST_LABELS, counted, "lower max_features, max_weight or the number of values")
@@ -154,9 +154,9 @@ class Supports:
         for chosen, often in _supports(scored):
             order = np.argsort(rank[chosen, often], axis=1, kind="stable")
             columns, ranks = (np.take_along_axis(each, order, axis=1) for each in (chosen, rank[chosen, often]))
-            for kind in sorted(set(map(tuple, ranks.tolist()))):
-                own = enough([every[r] for r in kind], scored.n_actions)
-                found[own].append(columns[(ranks == np.array(kind)).all(axis=1)])
+            for ranked in sorted(set(map(tuple, ranks.tolist()))):
+                own = scored.kind.enough([every[r] for r in ranked])
+                found[own].append(columns[(ranks == np.array(ranked)).all(axis=1)])
         return {shapes: np.concatenate(columns) for shapes, columns in found.items()}
 
     @cached_property
@@ -164,7 +164,7 @@ class Supports:
         return NestedSums([len(grid) for grid in self._grids], self.scored.limit - 1)
 
     def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:
-        return support_table(self.scored.n_actions, shapes)
+        return support_table(self.scored.kind, shapes)
 
 
 def _elementary(sizes: list[int], most: int) -> list[int]:

@@ -8,7 +8,7 @@ import pytest
 from milpcb.errors import InputError
 from policies.linear import LinearRules, supports
 from policies.linear import program as program_module
-from policies.linear.labelings import LabelTable, Shape, support_table
+from policies.linear.labelings import LabelTable, OneScore, Shape, support_table
 from policies.linear.program import LinearEncoding, TableEncoding
 from policies.linear.search_branching import BranchingSearch
 from policies.linear.supports import Supports
@@ -20,7 +20,7 @@ BINARY = np.array(
 
 def table_of(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
     """The table of columns of these shapes."""
-    return support_table(n_cuts + 1, shapes)
+    return support_table(OneScore(n_cuts + 1), shapes)
 
 
 def binary(n: int, bound: int = 5) -> tuple[Shape, ...]:

@@ -9,7 +9,7 @@ from milpcb import open_oracle
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
 from policies.linear import LinearRules, supports
-from policies.linear.labelings import LabelTable, Shape, diagram_of, enough, support_table
+from policies.linear.labelings import LabelTable, OneScore, Shape, diagram_of, support_table
 from policies.linear.policy_class import OpenedLinear
 from policies.linear.search_tables import TableTerms
 
@@ -33,7 +33,7 @@ def opened(name: str, rng: np.random.Generator, rows: int = 40) -> OpenedLinear:
 
 def table_of(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
     """The table of columns of these shapes."""
-    return support_table(n_cuts + 1, shapes)
+    return support_table(OneScore(n_cuts + 1), shapes)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_nodes_that_go_on_alike_are_one() -> None:
 @pytest.mark.parametrize(("n", "weight", "rows"), [(1, 1, 4), (2, 1, 14), (3, 2, 104), (4, 3, 1882), (5, 5, 94_572)])
 def test_weights_beyond_those_that_make_all_labelings_add_none(n: int, weight: int, rows: int) -> None:
     """Tables of binary columns are built with the least weights that make all threshold functions (OEIS A000609)."""
-    shapes = enough((Shape((0, 1), 40),) * n, 2)
+    shapes = OneScore(2).enough((Shape((0, 1), 40),) * n)
     assert shapes == (Shape((0, 1), weight),) * n
     table = table_of(shapes, 1)
     assert len(table.labels) == rows
@@ -83,7 +83,7 @@ def test_only_two_actions_and_two_values_need_no_larger_weights() -> None:
         ((Shape((0, 1), 9), Shape((0, 1, 2), 9)), 2),
         ((Shape((0, 3), 1),) * 4, 2),
     ):
-        assert enough(shapes, n_actions) == shapes
+        assert OneScore(n_actions).enough(shapes) == shapes
     contexts = np.random.default_rng(0).integers(0, 2, (50, 7)).astype(float)
     costs = np.random.default_rng(1).integers(-9, 10, (50, 2)).astype(float)
     wide, narrow = (open_oracle(LinearRules(2, most, 5), contexts, "search") for most in (50, 5))
