@@ -73,6 +73,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "RuleList": "policies.rule_lists:RuleList",
         "ThresholdRule": "policies.thresholds:ThresholdRule",
         "HalfspaceRule": "policies.halfspaces:HalfspaceRule",
+        "HighestScore": "policies.linear:HighestScore",
         "LinearRule": "policies.linear:LinearRule",
         "MonotoneRule": "policies.monotone:MonotoneRule",
     },

@@ -105,16 +105,10 @@ class LinearRule(ScoreRule):
 
     @property
     def _formula(self) -> list[str]:
-        lines = super()._formula
-        for i in self._used:
-            if cuts := self.steps[i]:
-                each = "each of " if len(cuts) > 1 else ""
-                at = ", ".join(map(written, cuts))
-                lines.append(f"{self._factor(i)} = 1 point for {each}{self.names.feature(i)} >= {at}")
-        return lines
+        return [*super()._formula, *points_lines(self.names, self.steps, self._used)]
 
     def _factor(self, i: int) -> str:
-        return super()._factor(i) if self.steps[i] is None else f"points({self.names.feature(i)})"
+        return points_in_words(self.names, self.steps, i)
 
 
 def points_of(contexts: Floats, steps: Steps) -> Floats:
@@ -124,6 +118,19 @@ def points_of(contexts: Floats, steps: Steps) -> Floats:
         if cuts is not None:
             points[:, i] = np.searchsorted(cuts, contexts[:, i], side="right")
     return points
+
+
+def points_in_words(names: Names, steps: Steps, i: int) -> str:
+    """Return the name of the points of feature ``i``."""
+    return names.feature(i) if steps[i] is None else f"points({names.feature(i)})"
+
+
+def points_lines(names: Names, steps: Steps, features: Sequence[int]) -> Iterator[str]:
+    """Yield how the points of those ``features`` that have steps come about, a line each."""
+    for i in features:
+        if cuts := steps[i]:
+            each, at = "each of " if len(cuts) > 1 else "", ", ".join(map(written, cuts))
+            yield f"{points_in_words(names, steps, i)} = 1 point for {each}{names.feature(i)} >= {at}"
 
 
 Lines = Sequence[tuple[str, str]]

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules
 from policies.drawing import SMALLEST, figure
-from policies.linear import LinearRule
+from policies.linear import HighestScore
 from policies.names import Names
 from policies.trees import DecisionTree, Leaf, Split
 
@@ -77,9 +77,9 @@ def test_letters_shrink_on_axes_that_are_too_small():
 def test_names_between_dollars_are_no_formulas():
     """Names of actions and features are drawn letter by letter wherever they stand, and none of them ends a drawing."""
     names = Names(("price in $", "$\\weight$"), ("pay $5 or $10", "$\\foo{$"))
-    rule = LinearRule((1, 1), (0,), (None, None), names)
+    rule = HighestScore(((1, 0), (0, 1)), (0, 0), (None, None), names)
     written = {text.get_text() for text in rule.figure().axes[0].texts}
-    assert "play pay $5 or $10" in written
+    assert "pay $5 or $10 has the highest" in written
     assert not any(text.get_parse_math() for text in rule.figure().axes[0].texts)
     assert "<svg" in rule._repr_html_()
 

@@ -14,7 +14,7 @@ from milpcb.data.fields import Field
 from milpcb.errors import MilpcbError, UnknownNameError
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules, from_json
 from policies.boxes import BoxRule, Interval
-from policies.linear import LinearRule
+from policies.linear import HighestScore, LinearRule
 from policies.listed import ListedPolicy
 from policies.monotone.rule import Axis, MonotoneRule
 from policies.names import Names
@@ -78,6 +78,7 @@ THREE = ThresholdRule(0, (1.0, 2.0), (0, 1, 2), Names(("a", "b"), ("x", "y", "z"
 MONOTONE = MonotoneRule(0, ((1, ((1.0, 0.5),)),), (Axis(0, 1, (0.5, 1.5)), Axis(1, -1)))
 BINARY = "a feature that is 0 or 1 is not cut between the two"
 FLOORS, AXES = "its floors are not places on its axes", "its axes are not those of so many features, up or down"
+SIZES = "its bases, weights and steps are not one for each action and feature"
 LISTED = ListedPolicy(0, np.array([[0.0], [1.0]]), np.array([0, 1]), Names((), ("x", "y")))
 
 
@@ -99,6 +100,8 @@ LISTED = ListedPolicy(0, np.array([[0.0], [1.0]]), np.array([0, 1]), Names((), (
         (MONOTONE, ("axes", 0, "sign"), 2, AXES),
         (MONOTONE, ("axes", 1, "feature"), 5, AXES),
         (LinearRule((1, 2), (1,), (None, None)), ("steps",), [None, None, [0.5]], "its steps are not one entry for"),
+        (HighestScore(((1, 0), (0, 1)), (0, 0), (None, None)), ("steps",), [None, None, [0.5]], SIZES),
+        (HighestScore(((0, 0), (0, 0)), (0, 0), (None, None)), ("bases",), [0, 0, 1], SIZES),
         (LISTED, ("labels", 0), -1, "a context is no number, or a label no action"),
         (LISTED, ("labels", 0), 2, "a context is no number, or a label no action"),
         (LISTED, ("labels", 0), 0.5, "a context is no number, or a label no action"),
