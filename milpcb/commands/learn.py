@@ -42,7 +42,11 @@ THIN, THINNER = 7, 2
 @several("--no-worse", metavar="LIMIT", help="Limit on another outcome, kept with confidence: 'ill at most today'.")
 @several("--monotone", metavar="COLUMN=more", help="The action never goes down as the column grows; =less: never up.")
 @needs_rows("--front", default="", metavar="OUTCOME", help="The best rules for two outcomes at once, as in 'ill less'.")
-@several("--what-if", metavar="RESTRICTION", help="What a change of the rule would cost: 'without age', 'depth 1'.")
+@several(
+    "--what-if",
+    metavar="RESTRICTION",
+    help="What a change would cost: 'without age', 'age first', 'depth 1'.",
+)
 @needs_rows("--near", type=float, metavar="AMOUNT", help="Count rules at most so much worse [default: by the band].")
 @click.option("--missing-side", default="either", show_default=True, help="Of a missing number: yes, no or either.")
 @click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="A number, or the column that has it.")

@@ -33,18 +33,18 @@ def columns_read(policy: Any) -> list[str]:
 
 def restricted(text: str, question: Question, printed: Any) -> Question:
     """Return the question under the restriction that a string describes, by a printed policy; raises InputError."""
-    if found := re.fullmatch(r"without (.+)", text.strip()):
-        columns = printed.names.columns
-        places = tuple(place for place, column in enumerate(columns) if column.name == found[1])
+    if found := re.fullmatch(r"without (?P<column>.+)|(?P<first>.+) first", text.strip()):
+        columns, name = printed.names.columns, found["column"] or found["first"]
+        places = tuple(place for place, column in enumerate(columns) if column.name == name)
         if not places:
-            raise UnknownNameError("column of --what-if", found[1], dict.fromkeys(each.name for each in columns))
-        return question.without(*places)
+            raise UnknownNameError("column of --what-if", name, dict.fromkeys(each.name for each in columns))
+        return question.without(*places) if found["column"] else question.first(*places)
     name, _, number = text.strip().partition(" ")
     option = next((option for option in (name, f"max_{name}") if hasattr(question.policies, option)), "")
     if not option or not number.isdecimal():
         raise InputError(
-            f"cannot read --what-if '{text}': write without COLUMN, or an option of the class and an integer, as in "
-            "depth 1; for other restrictions learn twice, with and without --never, --parity or --monotone"
+            f"cannot read --what-if '{text}': write without COLUMN, COLUMN first, or an option of the class and an "
+            "integer, as in depth 1; for others learn twice, with and without --never, --parity or --monotone"
         )
     return question.with_options(**{option: int(number)})
 

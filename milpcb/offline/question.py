@@ -11,7 +11,7 @@ from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.constraints.by_names import EVERY_KIND, listed
 from milpcb.core.checks import context_array, index, instance
 from milpcb.data.actions import own_names
-from milpcb.errors import InputError, OracleInexact, shown
+from milpcb.errors import InfeasibleError, InputError, OracleInexact, shown
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
@@ -88,6 +88,10 @@ class Question:
         same = contexts is self.rows  # a million rows are not read again
         return replace(self, policies=policies, contexts=self.contexts if same else contexts)
 
+    def first(self, *columns: int) -> "Question":
+        """Return the question about trees whose first test is of one of these columns; InputError under limits."""
+        return _Rooted(self.policies, self.contexts, self.constraints, self.kind, columns)
+
     def with_options(self, **options: Any) -> Self:
         """Return the question about the class with other options, such as ``depth`` or ``max_leaves``."""
         known = is_dataclass(self.policies)
@@ -99,6 +103,47 @@ class Question:
         """Return the question about policies that keep further side constraints."""
         further: Any = listed(constraints, EVERY_KIND)  # they are bound to the rows
         return replace(self, constraints=(*self.constraints, *further))
+
+
+LIMITS = ("min_leaf_size", "min_action_rows", "max_leaves", "max_features")
+
+
+@dataclass(frozen=True, eq=False)
+class _Rooted(Question):
+    """Trees that test one of some ``columns`` first; the oracle is that of the trees at either side of a cut."""
+
+    columns: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        limits = [getattr(self.policies, limit, 0) for limit in LIMITS]  # 0 where no class of trees has them
+        if self.constraints or limits != [None] * len(LIMITS):
+            raise InputError(
+                f"another first question is for trees without side constraints, {', '.join(LIMITS)}, by which the two "
+                "sides of it depend on each other: leave them out"
+            )
+        for column in self.columns:
+            index("a column", column, self.rows.shape[1])
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        trees: Any = self.policies
+        return Question(replace(trees, depth=trees.depth - 1), self.contexts, kind=self.kind).oracle
+
+    def best(self, costs: Floats) -> Best:
+        from milpcb.policies.trees import Split
+
+        opened: Any = self.oracle.opened
+        cuts, found = opened.fixed().thresholds, list[Best]()
+        for column, cut in ((place, cut) for place in self.columns for cut in cuts[place]):
+            values = self.rows[:, [column]]
+            if 0 < (holds := values <= cut).sum() < len(values):
+                sides: Any = [Question.best(self, np.where(side, costs, 0.0)) for side in (holds, ~holds)]
+                yes, no = (side.policy.root for side in sides)
+                root = Split(column, cut, yes, no, bool(np.isin(values, (0, 1)).all()))
+                found.append(Best(sum(side.value for side in sides), replace(sides[0].policy, root=root)))
+        if not found:
+            raise InfeasibleError("these columns have no cut that divides the rows")
+        return min(found, key=lambda best: best.value)
 
 
 def check_question(question: Any) -> None:

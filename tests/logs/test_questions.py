@@ -88,11 +88,23 @@ def test_prices_are_those_of_estimators_with_other_parameters(text, changes, fit
     assert price == pytest.approx(tree.policy_value_ - fit(**changes).policy_value_, abs=1e-9)
 
 
+def test_another_first_question_is_found_by_the_name_of_its_column(fitted):
+    """Of the region: the best stumps of both regions, whose scores are those of all rows."""
+    tree, question = fitted
+    found = restricted("region first", question, tree.policy_).best(tree.scores_.costs)
+    stumps = open_oracle(question.with_options(depth=1).policies, question.contexts, "enumeration").labelings
+    totals = tree.scores_.costs[np.arange(len(ROWS)), stumps]
+    north = (ROWS["region"] == "north").to_numpy()
+    assert found.value == pytest.approx(sum(totals[:, side].sum(axis=1).min() for side in (north, ~north)))
+    assert tree.policy_.names.columns[found.policy.root.feature].name == "region"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("cheaper", "cannot read --what-if 'cheaper': write without COLUMN"),
         ("without agee", "did you mean 'age'"),
+        ("agee first", "did you mean 'age'"),
         ("rules 2", "cannot read --what-if 'rules 2'"),
         ("depth one", "cannot read --what-if 'depth one'"),
     ],

@@ -16,6 +16,7 @@ from milpcb.oracles import open_oracle
 from milpcb.oracles.milp import MilpOracle
 from milpcb.oracles.search import SearchOracle
 from policies import DecisionTrees, Halfspaces, LinearRules, MonotoneRules, ThresholdRules
+from tests.offline.cases import labelings
 
 
 @pytest.fixture
@@ -85,6 +86,27 @@ def test_a_front_of_one_point_and_of_too_many(rows):
     assert point.a == point.b == question.best(costs).value
     with pytest.raises(InputError, match="more than 1 points"):
         pareto(question, costs, costs[:, ::-1], most=1)
+
+
+def test_another_first_question_has_the_price_of_a_list():
+    """The least total cost of all trees with such a first question, and the tree that has it."""
+    draw, cuts = np.random.default_rng(0), [[0.5, 1.5, 7.0], [0.5, 1.5]]
+    X = draw.integers(0, 3, (16, 2)).astype(float)
+    costs = draw.integers(0, 9, (16, 2)).astype(float)
+    question = Question(DecisionTrees(2, depth=2, thresholds=cuts), X)
+    below = labelings(DecisionTrees(2, depth=1, thresholds=cuts), X)
+    for column in (0, 1):
+        sides = [X[:, column] <= cut for cut in cuts[column][:2]]
+        totals = [sum(costs[np.arange(16), below][:, side].sum(axis=1).min() for side in (s, ~s)) for s in sides]
+        (price,) = priced(question, costs, {"first": question.first(column)})
+        assert price.price == min(totals) - question.best(costs).value
+        assert costs[np.arange(16), price.best.policy.predict(X)].sum() == price.best.value
+        assert str(price.best.policy).startswith(f"if x{column} <= ")
+        assert price.best.policy.to_python()
+    others = question.with_options(max_leaves=3), question.under(never(0, rows=[0])), Question(ThresholdRules(2), X)
+    for other in others:
+        with pytest.raises(InputError, match="another first question is for trees without side constraints"):
+            other.first(0)
 
 
 # ------------------------------------------------------------------- arguments that may be walked through once

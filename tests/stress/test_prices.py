@@ -61,9 +61,17 @@ def restrictions(question: Question, rng: np.random.Generator) -> Iterator[tuple
     rule = LabelConstraint(others.astype(float), 0.0)
     yield "as labelled", question.under(rule), lambda _, own: bool((own == labels)[here].all())
     if isinstance(question.policies, DecisionTrees):
+        if _has_cut(question, column):
+            rooted = lambda tree, _: _depth(tree.root) < question.policies.depth or tree.root.feature == column  # noqa: E731
+            yield "first", question.first(column), rooted
         yield "leaves", question.with_options(max_leaves=3), lambda policy, _: len(policy.leaf_actions) <= 3
         if question.policies.depth > 1:
             yield "depth", question.with_options(depth=1), lambda policy, _: _depth(policy.root) <= 1
+
+
+def _has_cut(question: Question, column: int) -> bool:
+    cuts, values = question.policies.on(question.rows).fixed().thresholds[column], question.rows[:, column]
+    return any(0 < (values <= cut).sum() < len(values) for cut in cuts)
 
 
 def _blind(policy: Any, X: Floats, column: int) -> bool:
