@@ -306,21 +306,22 @@ class FromLog(PolicyEstimator):
         actions = log.actions or action_names(frame.get_column(log.action).drop_nulls().unique().to_list())
         least = real("min_propensity", self.min_propensity, "at least 0 and below 1", lambda value: 0 <= value < 1)
         cells = log.by(actions), features.schema, columns, cuts, self._order() or 1, actions
-        layout = Layout(*cells, self.method, least, charges_of(self.treatment_cost, actions, maximise=log.maximise))
+        charges = charges_of(self.treatment_cost, actions, maximise=log.maximise)
+        how: dict[str, Any] = {"model": self.model_outcome, "folds": (self.cv, self.random_state)}
+        layout = Layout(*cells, self.method, least, charges, **how)
         if layout.grid.size > MOST_CONTEXTS:
             many = f"{spaced(layout.grid.size)} combinations of cut points, more than {spaced(MOST_CONTEXTS)}"
             raise InputError(f"{many}, would be counted; give fewer thresholds or features, or a smaller rule")
         try:
-            _, codes, known = layout.read(sample)
+            values, codes, known = layout.read(sample)
         except InputError:  # of a row that is wrong: the pass knows its number in the log
             return layout
         layout = replace(layout, parts=None) if self.overlap == "ignore" else layout.with_parts(codes, known)
-        if self.method != "dr":
-            return layout
-        most = whole("model_rows", model_rows, 2)
-        if len(learnt) > most:
-            learnt = learnt[np.linspace(0, len(learnt) - 1, most).astype(np.int64)]
-        return layout.with_models(sample, numbers, learnt, self.model_outcome, self.cv, self.random_state)
+        if self.method == "dr":
+            if len(learnt) > (most := whole("model_rows", model_rows, 2)):
+                learnt = learnt[np.linspace(0, len(learnt) - 1, most).astype(np.int64)]
+            layout = layout.with_models(sample, values, known, numbers, learnt)
+        return layout
 
     def fit_statistics(self, layout: Layout, sums: Statistics) -> Self:
         """Find the best policy by sums over rows."""

@@ -133,7 +133,9 @@ class Layout:
     least: float  # to which propensities are raised, where they are no shares
     charge: Floats  # (K,) what each action adds to outcomes, its treatment cost
     parts: tuple[CodedPart, ...] | None = ()  # in which an action may not be played; None: actions may be everywhere
-    models: RowModels | None = None  # of outcomes, where the scores are doubly robust
+    model: Any = None  # of outcomes, where scores are doubly robust; None: the default one, which reads numbers
+    folds: tuple[int, int] = (2, 0)  # of rows, by their numbers in the log: how many, and the seed
+    fits: Fits | None = None  # of the model
 
     @cached_property
     def grid(self) -> Grid:
@@ -148,7 +150,7 @@ class Layout:
 
     def empty(self) -> Statistics:
         """Return the sums over no rows."""
-        return Statistics.empty(self.grid, len(self.actions), regressions=self.models is not None)
+        return Statistics.empty(self.grid, len(self.actions), regressions=self.fits is not None)
 
     def add(self, frame: Any, number: int, *parts: tuple[Statistics, Any]) -> None:
         """Add rows of a data frame to sums, to each of the ``parts`` those that it names; raises InputError.
@@ -156,11 +158,10 @@ class Layout:
         ``number`` is that of the first row in the log.
         """
         values, codes, known = self.read(frame)
-        known, models = replace(known, barred=self._barred(codes, known)), self.models
-        if models is not None:
-            fold = folds_in_pass(number + np.arange(len(known.action)), models.cv, models.seed)
-            features = self._features(frame, None if models.own else values)
-            known = replace(known, regression=models.fits.predict(features, fold))
+        known = replace(known, barred=self._barred(codes, known))
+        if self.fits is not None:
+            fold = folds_in_pass(number + np.arange(len(known.action)), *self.folds)
+            known = replace(known, regression=self.fits.predict(self._features(frame, values), fold))
         for sums, rows in parts:
             least = 0.0 if self.log.randomised else self.least
             sums.add_rows(np.ascontiguousarray(codes[:, rows]), known.part(rows), least)
@@ -200,23 +201,21 @@ class Layout:
             found.append(CodedPart(part.action, coded, " and ".join(words)))
         return replace(self, parts=tuple(found))
 
-    def with_models(self, frame: Any, numbers: Ints, learnt: Ints, model: Any, cv: int, seed: int) -> Layout:
-        """Return the layout with models of the outcome, by rows ``learnt`` of a sample with ``numbers`` in the log.
+    def with_models(self, frame: Any, values: Read, known: Known, numbers: Ints, learnt: Ints) -> Layout:
+        """Return the layout with models of the outcome, fitted to the rows ``learnt`` of a sample that was read.
 
-        ``model`` is None for the default one. Raises InputError.
+        ``numbers`` (n,) are those of its rows in the log. Raises InputError.
         """
-        values, _, known = self.read(frame)
-        read = self._features(frame, values if model is None else None)
+        read, (cv, seed) = self._features(frame, values), self.folds
         done, propensity = np.array(self.actions)[known.action], RANDOMISED if self.log.randomised else known.propensity
         log = read_log(read, done, reward=known.outcome, propensity=propensity, actions=self.actions).take(learnt)
         fold = folds_of(log, folds_in_pass(numbers[learnt], whole("cv", cv, 2), seed), seed)
-        template, features = (model, log.features) if model is not None else default(OUTCOME, log, seed)
-        fits = fitted(OUTCOME, log, features, template, fold, range(cv))
-        return replace(self, models=RowModels(fits, model is not None, cv, seed))
+        model, features = default(OUTCOME, log, seed) if self.model is None else (self.model, log.features)
+        return replace(self, fits=fitted(OUTCOME, log, features, model, fold, range(cv)))
 
-    def _features(self, batch: Any, values: Read | None) -> Any:
-        """Return features of rows as models read them: numbers by columns that were read, or else the data frame."""
-        if values is None:
+    def _features(self, batch: Any, values: Read) -> Any:
+        """Return features of rows as models read them: numbers by columns that were read, or the data frame."""
+        if self.model is not None:
             return nw.from_native(batch, eager_only=True).select(list(self.schema.names)).to_native()
         columns = []
         for field in self.schema.fields:
@@ -265,16 +264,6 @@ class Layout:
         for part in self.parts:
             cells[part.within(codes), part.action] = True
         return cells if cells.any() else None
-
-
-@dataclass(frozen=True, eq=False)
-class RowModels:
-    """Models of the outcome that were fitted to rows of a sample."""
-
-    fits: Fits
-    own: bool  # whether they are the caller's, which read data frames
-    cv: int  # number of folds
-    seed: int  # of their draw
 
 
 def folds_in_pass(numbers: Ints, cv: int, seed: int) -> Ints:
