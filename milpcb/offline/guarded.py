@@ -20,7 +20,7 @@ import numpy as np
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import check_confidence, real, several, whole, whole_array
 from milpcb.core.decimals import percent, spaced
-from milpcb.data.actions import own_names, place
+from milpcb.data.actions import own_names, places, played
 from milpcb.data.columns import groups as rows_by_value
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError
@@ -47,8 +47,8 @@ class NoWorseThan:
 
     Parameters
     ----------
-    than : a number, in the unit of the outcome; the name of an action, for giving it to everybody; None for what was
-        done
+    than : a number, in the unit of the outcome; the name of an action, for giving it to everybody; another policy, or
+        the actions (n,) that it plays; None for what was done
     outcome : the scores of the second outcome, of the same rows in the same order; their sign is that of the log
     confidence : how often the limit is kept
     margin : by how much it may be worse, in the unit of the outcome; below 0 it must be better
@@ -77,15 +77,22 @@ class NoWorseThan:
         whole("draws", self.draws, fewest_draws(share))
         if isinstance(self.than, str):
             self.labels(self.outcome.actions)
+        elif hasattr(self.than, "predict") or np.ndim(self.than):
+            own = played(self.than, self.outcome.log.features, self.outcome.actions)
+            self.check_rows(len(own))
+            object.__setattr__(self, "than", np.array(self.outcome.actions, dtype=object)[own])
         elif self.than is not None:
             real("than of no_worse_than, where it is no action,", self.than, IN_UNITS, lambda _than: True)
 
-    def rule(self, policies: PolicyClass | Opened, contexts: Any, actions: Sequence[str] = ()) -> LabelConstraint:
+    def rule(
+        self, policies: PolicyClass | Opened, contexts: Any, actions: Sequence[str] = (), **options: Any
+    ) -> LabelConstraint:
         """Return the side constraint on the rows (n, d) of the log by which a policy is shown to keep the limit.
 
         ``actions`` are the K names of the actions of the class; (): its own, or those of the second outcome.
+        ``options`` are ``constraints``, by which the rule is less strict, and ``kind`` of a Question.
         """
-        question = Question(policies, contexts)
+        question = Question(policies, contexts, **options)
         self.check_rows(question.oracle.n_contexts)
         rng, outcome = child(self.seed, "offline", "no worse"), self.outcome.by(actions or own_names(policies))
         process = Process(question.oracle, outcome, self.base())
@@ -106,23 +113,26 @@ class NoWorseThan:
             return np.asarray(scores.sign * scores.logged)
         if labels is None:
             return np.full(len(scores.table), scores.sign * float(self.than))
-        if scores.unseen[:, labels[0]].any():
+        rows = np.arange(len(labels))
+        if scores.unseen[rows, labels].any():
             raise InputError(
                 f"it is not known what {self._other} gives of {self.what}, as the log has no rows of it somewhere; "
                 "compare with what was done (None, or today), or with a number"
             )
-        return np.asarray(scores.gains[:, labels[0]])
+        return np.asarray(scores.gains[rows, labels])
 
     def labels(self, actions: Sequence[str]) -> Ints | None:
-        """Return which of ``actions`` is compared with, the same in each row (n,); None where no action is."""
-        if not isinstance(self.than, str):
+        """Return which of ``actions`` is compared with in each row (n,); None where no action is."""
+        if not isinstance(self.than, (str, np.ndarray)):
             return None
-        own = place("action of no_worse_than", self.than, self.outcome.actions)
-        return np.full(len(self.outcome.table), np.argsort(self.outcome.columns(actions))[own])
+        names = np.full(len(self.outcome.table), self.than, dtype=object)
+        own = places("action of no_worse_than", names, self.outcome.actions)
+        return np.asarray(np.argsort(self.outcome.columns(actions))[own])
 
     def take(self, rows: Ints) -> Self:
         """Return the limit on some of the rows."""
-        return replace(self, outcome=self.outcome.take(rows))
+        than = self.than[rows] if isinstance(self.than, np.ndarray) else self.than
+        return replace(self, than=than, outcome=self.outcome.take(rows))
 
     @property
     def asked(self) -> str:
@@ -141,6 +151,8 @@ class NoWorseThan:
     def _other(self) -> str:
         if self.than is None:
             return "what was done"
+        if isinstance(self.than, np.ndarray):
+            return "another policy"
         return f"always '{self.than}'" if isinstance(self.than, str) else f"{self.than:g}"
 
     @property
@@ -153,7 +165,7 @@ class NoWorseThan:
         known, scores = self.outcome.diagnostics, self.outcome
         own = scores.weight[:, None] * (scores.table - scores.weight @ scores.table / scores.weight.sum())
         numbers, events = [np.bincount(scores.log.members, column) for column in own.T], known.value_events
-        if self.than is None or isinstance(self.than, str):
+        if self.than is None or isinstance(self.than, (str, np.ndarray)):
             numbers, events = [one - other for one, other in combinations(numbers, 2)], known.events
         squares = [np.square(d / (np.abs(d).max() or 1.0)) for d in numbers]
         return min(events, *(float(d.sum() ** 2 / (d @ d)) if d.any() else 0.0 for d in squares)) > EVENTS

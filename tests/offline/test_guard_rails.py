@@ -13,6 +13,7 @@ from milpcb.oracles import open_oracle
 from milpcb.rng import child
 from policies import DecisionTrees
 from tests.offline.cases import best, labelings
+from tests.refused import refused
 
 TREES = DecisionTrees(2, depth=1)
 ACTIONS = ("no", "yes")
@@ -105,9 +106,10 @@ def test_estimators_keep_a_limit_beside_named_constraints(two):
 def test_what_is_compared_with_keeps_its_own_limit(two):
     """Where nothing is shown to be better the constant itself is the answer; with a margin below 0 nothing is."""
     X, done, outcome, limits = two
-    guard = no_worse_than("no", outcome=limits, draws=40, confidence=0.95)
-    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
-    assert tree.policy_value_ >= tree.constant_values_[0] - 1e-12
+    for than in ("no", ["no"] * len(X)):
+        guard = no_worse_than(than, outcome=limits, draws=40, confidence=0.95)
+        tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
+        assert tree.policy_value_ >= tree.constant_values_[0] - 1e-12
     every_yes_harms = scored(X, done, cost=(done == "yes").astype(float))
     guard = no_worse_than("no", outcome=every_yes_harms, draws=40)
     tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
@@ -115,6 +117,28 @@ def test_what_is_compared_with_keeps_its_own_limit(two):
     guard = no_worse_than("no", outcome=limits, draws=40, margin=-1.0)
     with pytest.raises(InfeasibleError, match="no policy of the class is shown by these 600 rows to keep"):
         LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
+
+
+def test_another_policy_is_compared_with_row_by_row(two):
+    """The rule in force, or the actions that it plays: no other policy is worth what it is where all others harm."""
+    X, done, outcome, _ = two
+    forced = best(TREES, X, np.column_stack([X[:, 2], 1 - X[:, 2]]))
+    names = np.array(ACTIONS)[forced.predict(X)]
+    harms = scored(X, done, cost=(done != names).astype(float))
+    by_policy, by_list = (no_worse_than(than, outcome=harms, draws=20, margin=0.0) for than in (forced, names))
+    assert (
+        by_policy.base().tolist() == by_list.base().tolist() == harms.gains[np.arange(600), forced.predict(X)].tolist()
+    )
+    rules = [guard.rule(TREES, X) for guard in (by_policy, by_list)]
+    assert np.array_equal(rules[0].weights, rules[1].weights)
+    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[by_list])
+    tree.fit(X, done, **outcome, sample_weight=np.arange(600) % 5 > 0)
+    assert tree.predict(X).tolist() == names.tolist()
+    assert "no worse than another policy" in by_policy.asked
+    narrower = by_policy.rule(TREES, X, constraints=[share_at_most(1, 0.2)])
+    assert narrower.upper >= rules[0].upper
+    for wrong, words in ((["no"] * 5, "has 600 rows, there are 5"), (["perhaps"] * 600, "'perhaps'")):
+        refused(lambda wrong=wrong: no_worse_than(wrong, outcome=harms), words)
 
 
 # ------------------------------------------------------------------- for each group

@@ -140,7 +140,7 @@ OF_VALUES: list[Case] = [
     (lambda: Design(2, 2, 0.6, 0.5), "from 0 to the base of 0.5"),
 ]
 OF_LIMITS: list[Case] = [
-    *((lambda than=than: no_worse_than(than, outcome=SCORES), "than") for than in (float("nan"), True, ["0"] * N)),
+    *((lambda than=than: no_worse_than(than, outcome=SCORES), "than") for than in (float("nan"), True, ["0"] * 3)),
     (lambda: no_worse_than("0", outcome=SCORES).rule(TREES, X[:10]), f"{N} rows, there are 10"),
     *(
         (
