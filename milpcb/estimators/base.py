@@ -33,7 +33,7 @@ from milpcb.plugins import registry
 from milpcb.protocols import Opened, PolicyClass, open_class
 from milpcb.types import Answer, Floats, Ints, Stop
 
-FORMAT = 4  # of an estimator in JSON
+FORMAT = 5  # of an estimator in JSON
 VALUES = ("policy_value_", "lower_bound_", "optimal_", "maximise_")
 SECTIONS = ("Parameters", "Attributes")
 SECTION = r"(?ms)^{}\n-+\n(.*?)\n*(?=^\w[\w ]*\n-+\n|\Z)"  # of a docstring, and what stands in it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import validate_data
@@ -17,6 +17,7 @@ from milpcb.data.frames import as_array, check_once, is_frame, table_names
 from milpcb.data.schema import Schema
 from milpcb.data.tables import frame_of
 from milpcb.errors import InputError, shown
+from milpcb.offline.log import RANDOMISED
 from milpcb.types import Bools, Floats
 
 
@@ -169,6 +170,20 @@ class Columns:
     weight: str = ""  # name of the column of how much each row counts; "" where each counts once
     actions: tuple[str, ...] = ()  # names of the actions in order; () for those of the log, sorted
     missing: tuple[str, ...] = ()  # marks of a missing value in any column, beside the usual ones, see milpcb.logs.read
+
+    @classmethod
+    def named(
+        cls, action: str, reward: str | None, cost: str | None, propensity: Any, features: Any, actions: Any
+    ) -> Self:
+        """Return the columns by the arguments of ``fit_batches``; raises InputError."""
+        if (reward is None) == (cost is None):
+            raise InputError("give either reward= (larger is better) or cost= (smaller is better)")
+        named = tuple(map(action_name, propensity)) if isinstance(propensity, Mapping) else ()
+        chances = propensity.values() if isinstance(propensity, Mapping) else propensity
+        known = (chances,) if isinstance(chances, str) else tuple(chances)
+        by_lot = known == (RANDOMISED,)
+        found = cls(action, str(reward or cost), cost is None, () if by_lot else known, named, by_lot)
+        return replace(found, features=tuple(features or ()), actions=tuple(map(action_name, actions or ())))
 
     @property
     def names(self) -> tuple[str, ...]:

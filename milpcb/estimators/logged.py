@@ -20,10 +20,10 @@ from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.inputs import Columns, checked, read_features, read_targets, read_weights
 from milpcb.estimators.one_pass import Layout, Sample, batches_of, charges_of
-from milpcb.estimators.rows import Rows, best_under, explicit_cuts, guards_of, summed
-from milpcb.offline import Evaluation, Log, NoWorseThan, Scores, evaluate, read_log, scores
+from milpcb.estimators.rows import Rows, best_under, explicit_cuts, guards_of, row_by_row, summed, total_of
+from milpcb.offline import Evaluation, Log, LowerEnds, NoWorseThan, Scores, best_reference, evaluate, read_log, scores
 from milpcb.offline.diagnostics import warn_of
-from milpcb.offline.log import RANDOMISED, action_names
+from milpcb.offline.log import action_names
 from milpcb.offline.overlap import FALL, rows_of_actions, seen_everywhere
 from milpcb.offline.overlap import KINDS as OVERLAPS
 from milpcb.offline.question import Question
@@ -32,6 +32,7 @@ from milpcb.protocols import PolicyClass
 from milpcb.types import Answer, Floats, Ints
 
 ADD_UP = ("dr", "ips", "snips")  # methods whose scores add up over rows
+OBJECTIVES = ("value", "guaranteed")
 MODEL_ROWS = 100_000  # of the sample of a pass, that models are fitted to
 MOST_CONTEXTS = 1_000_000  # that stand for the rows
 IMITATES = "neither reward nor cost was given, so the policy learns to do what was done most often"
@@ -52,9 +53,12 @@ class FromLog(PolicyEstimator):
     random_state : seed of the folds and of the models
     overlap : "required": actions are played only where the log has rows of them, in each part of the policy, and where
         their propensities are not 0; "ignore": everywhere, whatever the scores are made of there
+    objective : "value", the best estimate; or "guaranteed", the greatest lower end of the gain over treating all alike,
+        see milpcb.offline.LowerEnds: for a guarantee, as it rarely finds a better policy
 
     Attributes
     ----------
+    lower_ends_ : of the objective "guaranteed", which gives the lower end of any policy
     scores_ : the table of scores and what is to be known of it, ``scores_.diagnostics``; None without outcomes
 
     """
@@ -67,6 +71,7 @@ class FromLog(PolicyEstimator):
     treatment_cost: Any = None
     random_state: int = 0
     overlap: str = "required"
+    objective: str = "value"
 
     def fit(
         self,
@@ -95,8 +100,7 @@ class FromLog(PolicyEstimator):
             self.compressed_: Any = None
             return self._learn(features, agreement, actions, weight, maximise=True)
         self.actions_ = actions
-        found = self._scores(X, done, weight, reward=reward, cost=cost, propensity=propensity)
-        self.scores_ = found
+        self.scores_ = found = self._scores(X, done, weight, reward=reward, cost=cost, propensity=propensity)
         self._learn(features, found.table, actions, found.weight, maximise=found.maximise)
         warn_of(found.diagnostics)
         return self
@@ -131,22 +135,7 @@ class FromLog(PolicyEstimator):
         model_rows : rows of the sample, at most, to which the method "dr" fits models of outcomes, in ``cv`` folds
 
         """
-        if (reward is None) == (cost is None):
-            raise InputError("give either reward= (larger is better) or cost= (smaller is better)")
-        named = tuple(map(action_name, propensity)) if isinstance(propensity, Mapping) else ()
-        chances = propensity.values() if isinstance(propensity, Mapping) else propensity
-        known = (chances,) if isinstance(chances, str) else tuple(chances)
-        randomised = known == (RANDOMISED,)
-        columns = Columns(
-            action,
-            str(reward or cost),
-            maximise=cost is None,
-            propensity=() if randomised else known,
-            propensity_of=named,
-            randomised=randomised,
-            features=tuple(features or ()),
-            actions=tuple(map(action_name, actions or ())),
-        )
+        columns = Columns.named(action, reward, cost, propensity, features, actions)
         sample = Sample(columns)
         for frame in batches_of(batches):
             sample.add(frame)
@@ -182,8 +171,7 @@ class FromLog(PolicyEstimator):
 
         With neither reward nor cost it is the share of the rows in which the policy agrees with what was done.
         """
-        done, policy = self._done(y), self._policy()
-        labels = policy.predict(checked(self, X, reset=False))
+        done, labels = self._done(y), self._policy().predict(checked(self, X, reset=False))
         if reward is None and cost is None:
             agreement, _ = read_targets(done, len(labels), maximise=True, actions=self.actions_, log=True)
             weight = read_weights(sample_weight, len(labels))
@@ -238,16 +226,28 @@ class FromLog(PolicyEstimator):
         return [rule for rule in self.constraints if rule not in guards] if guards else self.constraints
 
     def _optimise(self, policies: PolicyClass, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
-        """Return the answer under the limits that hold with confidence too."""
-        guards, ask = self._guards(), partial(super()._optimise, policies, rows, costs)
+        """Return the answer under the limits that hold with confidence too, and by the objective."""
+        guards, ask = self._guards(), partial(super()._optimise, policies, rows)
 
-        def search(seen: list[LabelConstraint]) -> Answer:
-            kept = [*rules, *seen]
-            if not guards or self.scores_ is None:
-                return ask(kept)
-            return best_under(guards, policies, rows, kept, ask, self.scores_.actions)
+        def best(totals: Floats) -> Answer:
+            def search(seen: list[LabelConstraint]) -> Answer:
+                kept, own = [*rules, *seen], partial(ask, totals)
+                if not guards or self.scores_ is None:
+                    return own(kept)
+                return best_under(guards, policies, rows, kept, own, self.scores_.actions)
 
-        return self._seen_everywhere(search, rows)
+            return self._seen_everywhere(search, rows)
+
+        answer = best(costs)
+        if choice("objective", self.objective, OBJECTIVES) == "value":
+            return answer
+        question = Question(policies, rows.contexts[rows.group], kind=self._question_kind)
+        known = self.scores_.take(np.flatnonzero(self.scores_.weight > 0))
+        reference = best_reference(known, row_by_row(rules, guards, rows, known.actions))
+        self.lower_ends_ = LowerEnds(question, known, reference, self.random_state)
+        ends = summed(self.lower_ends_.costs, rows)
+        # Parts without rows are looked for at the policies found: the other one may have been spared a part.
+        return replace(min(best(ends), answer, key=lambda each: total_of(each, rows, ends)), lower=answer.lower)
 
     def _seen_everywhere(self, search: Callable[[list[LabelConstraint]], Answer], rows: Rows) -> Answer:
         if self.overlap == "ignore":
@@ -266,8 +266,8 @@ class FromLog(PolicyEstimator):
     def _guards(self) -> list[NoWorseThan]:
         guards = guards_of(self.constraints)
         if self.scores_ is None:
-            if guards:
-                raise InputError("limits with confidence need outcomes: give reward= or cost=")
+            if guards or self.objective != "value":
+                raise InputError("limits with confidence, and what is guaranteed, need outcomes: give reward= or cost=")
             return []
         kept = np.flatnonzero(self.scores_.weight > 0)
         for guard in guards:
@@ -343,8 +343,8 @@ class FromLog(PolicyEstimator):
         choice("overlap", self.overlap, OVERLAPS)
         if self._order() is None:
             raise InputError("how many columns a part of such a policy tests has no bound; fit it to rows in memory")
-        if self._counts_rows or self.monotone:
-            raise InputError("limits on the rows of a part, and monotone, need the rows themselves: leave them out")
+        if self._counts_rows or self.monotone or self.objective != "value":
+            raise InputError("limits on the rows of a part, monotone and objective need the rows: leave them out")
         every = self.constraints if isinstance(self.constraints, (list, tuple)) else [self.constraints]
         if not all(isinstance(rule, ShareAtMost) for rule in every):
             raise InputError("of the constraints only share_at_most adds up over rows; learn from rows in memory")

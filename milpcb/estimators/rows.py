@@ -119,6 +119,15 @@ def best_under(
     return replace(min(found, key=lambda answer: answer.upper), lower=min(answer.lower for answer in found))
 
 
+def row_by_row(
+    rules: Sequence[LabelConstraint], guards: Sequence[NoWorseThan], rows: Rows, actions: Sequence[str]
+) -> list[LabelConstraint]:
+    """Return rules on the distinct contexts as rules on the n rows, by what each weighs, and limits by estimates."""
+    share, contexts = (rows.weight / rows.sizes[rows.group])[:, None], rows.contexts[rows.group]
+    own = [replace(rule, weights=np.asarray(rule.weights)[rows.group] * share) for rule in rules]
+    return own + [guard.on_rows(contexts, actions) for guard in guards]
+
+
 def summed(table: Floats, rows: Rows) -> Floats:
     """Return the sums (g, K) of a table (n, K) at each distinct context."""
     return exact_sums(table, np.ones(len(table)), rows.group, len(rows.contexts))

@@ -121,7 +121,7 @@ class Findings:
     @property
     def own_way(self) -> bool:
         """Whether the rule is not the best by the estimates: claims of learning such ones are not of it."""
-        return bool(self.questions.limits or self.estimator.monotone)
+        return bool(self.questions.limits or self.estimator.monotone) or self.estimator.objective != "value"
 
     @property
     def learning_gains(self) -> bool | None:

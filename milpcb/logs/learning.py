@@ -43,12 +43,14 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     aside = np.zeros(len(source.log), dtype=bool)
     if questions.holdout:
         aside = kept_aside(source.log, questions.holdout, questions.seed)
-    own_way = bool(questions.limits or estimator.monotone)
+    own_way = bool(questions.limits or estimator.monotone) or estimator.objective != "value"
     asked: dict[str, Any] = {"--what-if": questions.restrictions, "--front": questions.front}
     asked |= {"--budget": questions.budget, "--near": questions.near is not None}
     for option, given in asked.items():
         if given and own_way:
-            raise InputError(f"{option} is for the rule that looks best; leave --no-worse and --monotone out")
+            raise InputError(
+                f"{option} is for the rule that looks best; leave --no-worse, --monotone and --objective out"
+            )
     with step("what each action would have given") as tick:
         learnt = ScoredRows.of(source, estimator, np.flatnonzero(~aside), tick)
     if questions.limits:

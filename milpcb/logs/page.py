@@ -26,7 +26,7 @@ BOTH = (
 )
 LEFT_OUT = (
     "Prices, rules that do as well, curves and stability are left out where they were not asked for, where a log is "
-    "added up in one pass, and beside --no-worse and --monotone."
+    "added up in one pass, and beside --no-worse, --monotone and --objective guaranteed."
 )
 EXACTLY = (
     "The limits hold exactly in the rows that the rule was learnt from; among other people the shares may differ by "

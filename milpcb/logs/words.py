@@ -178,9 +178,10 @@ def proof(found: Findings) -> str:
     """Return what the search has proved."""
     estimator = found.estimator
     kept = " that keeps what was asked for" if estimator.constraints or estimator.monotone else ""
+    better = "a greater guaranteed gain" if estimator.objective == "guaranteed" else "a better value"
     if estimator.optimal_:
-        return f"It is proved that no rule of its class{kept} has a better value on the rows it was learnt from."
+        return f"It is proved that no rule of its class{kept} has {better} on the rows it was learnt from."
     return (
-        f"The search was cut short: perhaps a rule of its class{kept} has a better value; its value is "
+        f"The search was cut short: perhaps a rule of its class{kept} has {better}; its value is "
         f"{estimator.policy_value_:.6g}, and the bound {estimator.lower_bound_:.6g}."
     )

@@ -112,6 +112,8 @@ OF_OPTIONS = [
     (("--front", "z less", "--no-worse", "z at most today"), "--front is for the rule that looks best"),
     (("--what-if", "depth 13"), "depth must be"),
     (("--what-if", "without agee", "--monotone", "age=more"), "--what-if is for the rule that looks best"),
+    (("--front", "z less", "--objective", "guaranteed"), "--front is for the rule that looks best"),
+    (("--objective", "best"), "unknown objective 'best'"),
     # labels and others
     (("--labels", "wrong.toml"), "in wrong.toml 'agee'; did you mean 'age'?"),
     (("--labels", "number.toml"), "the label of 'age' must be a string, got 3"),

@@ -202,6 +202,17 @@ def test_a_rule_in_order_is_that_of_the_estimator(learnt):
         assert played == sorted(played, reverse=True)  # letter is the later action
 
 
+def test_what_is_guaranteed_is_the_rule_of_an_estimator(learnt):
+    """The page proves the lower end, and has no claims of learning rules by the estimates."""
+    options = ("--features", "age,region", "--method", "snips", "--thresholds", "3", "--depth", "1")
+    found = learnt(EFFECT, *TRIAL, *CLAIMS, *options, "--objective", "guaranteed")
+    assert "no rule of its class has a greater guaranteed gain on the rows" in found.page
+    assert "Expect about" not in found.page
+    tree = LoggedPolicyTree(max_depth=1, thresholds=3, method="snips", objective="guaranteed")
+    tree.fit(EFFECT.select("age", "region"), EFFECT["message"], reward=EFFECT["bought"], propensity="randomised")
+    assert str(tree.policy_) == (found.folder / "policy.txt").read_text().rstrip()
+
+
 def test_a_limit_on_another_outcome(learnt):
     """The page names it, that it is kept with confidence, and no claims of rules by the estimates; nothing reads it."""
     page = learnt(EFFECT, *TRIAL, *CLAIMS, "--depth", "1", "--no-worse", "angry at most letter + 0.3").page

@@ -1,11 +1,14 @@
 """Limits on a second outcome that hold with confidence, for all or for each group, and what is guaranteed."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from milpcb.errors import InfeasibleError, InputError
-from milpcb.estimators import LoggedPolicyTree, share_at_most
+from milpcb.estimators import LoggedPolicyTree, never, share_at_most
 from milpcb.offline import LowerEnds, best_reference, no_worse_for_each, no_worse_than, read_log, scores
 from milpcb.offline.band import drawn_again
 from milpcb.offline.restrictions import Question
@@ -78,6 +81,34 @@ def test_the_guaranteed_policy_has_the_greatest_lower_end():
     penalty = 3.0 / (2 * 0.75 * np.sqrt((d**2).max(axis=1).sum())) * (own**2).sum(axis=1)
     assert gains == pytest.approx(own.sum(axis=1), abs=1e-12)
     assert np.ptp(gains - penalty - lower) == pytest.approx(0.0, abs=1e-12)  # the noise is allowed for alike
+
+
+def test_an_estimator_finds_the_policy_of_the_greatest_lower_end():
+    """Of all trees, by brute force; with equal rows merged, and whatever the weights of the rows."""
+    X, done, first, _ = trial(120)
+    how = {"method": "snips", "max_depth": 1, "objective": "guaranteed"}
+    tree = LoggedPolicyTree(**how).fit(
+        X, done, reward=first, propensity=[0.5, 0.5], sample_weight=np.arange(120) % 3 + 1.0
+    )
+    own, every = tree.policy_.predict(X), labelings(TREES, X)
+    lower = np.array([end for _, end in tree.lower_ends_.of([own, *every], draws=20)])
+    assert lower[0] == pytest.approx(max(lower[1:]), abs=1e-12)
+    assert tree.policy_value_ <= tree.lower_bound_ + 1e-12
+
+
+@pytest.mark.parametrize("rule", [share_at_most("yes", 0.3), never("yes", where="x1 = 1")])
+def test_what_is_guaranteed_is_over_the_reference_of_the_constraints(rule, two):
+    """The best way to treat all alike that keeps them, as that of the claims: not one that they forbid."""
+    X, done, outcome, _ = two
+    weight, tree = np.arange(len(X)) % 3, LoggedPolicyTree(max_depth=1, method="snips", constraints=[rule])
+    kept, free = weight > 0, clone(tree).fit(X, done, **outcome)
+    found = tree.set_params(objective="guaranteed").fit(X, done, **outcome, sample_weight=weight).lower_ends_.reference
+    assert found.name != "always 'yes'"
+    each = weight[kept, None] / weight[kept].mean()
+    rules = [replace(rule, weights=np.asarray(rule.weights) * each) for rule in free.problem(X[kept]).constraints]
+    by_rows = best_reference(tree.scores_.take(np.flatnonzero(kept)), rules)
+    assert found.value == pytest.approx(by_rows.value, abs=1e-12)
+    assert found.probabilities == pytest.approx(by_rows.probabilities)
 
 
 @pytest.fixture
