@@ -148,6 +148,12 @@ MISFITS = [
     (share_at_most(-1, 0.5), "unknown action of a constraint '-1'"),
     (never(3, rows=[0]), "unknown action of a constraint '3'"),
     (mean_at_most({0: "x9"}, 0.5), "unknown column of a constraint 'x9'"),
+    (mean_at_most({0: [1, 2]}, 0.5), "amounts must have an entry for each of the 5 rows, got 2"),
+    (mean_at_most([[1, 2, 3]] * 2, 0.5), "amounts must have an entry for each of the 5 rows, got 2"),
+    (mean_at_most([1, 2], 0.5), "amounts must have 3 columns, one for each action, got 2"),
+    (share_at_most(0, 0.5, weights=[1, 2]), "weights must have an entry for each of the 5 rows, got 2"),
+    (share_at_most(0, 0.5, weights="x9"), "unknown column of a constraint 'x9'"),
+    (share_at_most(0, 0.5, weights="x0"), "weights must not be negative: column 'x0' has a number below 0"),
     (parity(0, [0, 1, 2], 0.1), "the values of a group must have an entry for each of the 5 rows, got 3"),
     (parity(0, [1] * 5, 0.1), "group has one value only, so parity has no two groups to compare"),
     (parity(0, 9, 0.1), "the column of a constraint must be"),
@@ -167,12 +173,25 @@ def opened(rule):
     [
         (lambda: share_at_most(0, 1.5), "share must be between 0 and 1, got 1.5"),
         (lambda: share_at_most(0, np.nan), "share must be between"),
-        (lambda: mean_at_most({0: [1, 2]}, 0.5), "a finite number, or the name of a column that has one for each row"),
+        (lambda: mean_at_most({0: ["a", "b"]}, 0.5), "an amount of mean_at_most must be numbers"),
+        (
+            lambda: mean_at_most({0: [[1, 2]]}, 0.5),
+            "a finite number for each row, or the name of a column",
+        ),
+        (lambda: share_at_most(0, 0.5, weights=[1, -2]), "weights must not be negative, nor all 0"),
+        (lambda: share_at_most(0, 0.5, weights=[0, 0]), "weights must not be negative, nor all 0"),
+        (lambda: share_at_most(0, 0.5, weights=["a", "b"]), "weights must be numbers"),
         (lambda: parity(0, [[0, 1]], 0.1), "group must be the name or number of a column, or a value for each row"),
         (lambda: parity(0, None, 0.1), "group must be the name or number of a column"),
         (lambda: parity(0, [0, 1], -0.1), "delta must be between"),
-        (lambda: mean_at_most([[1, 2], [3]], 0.5), "amounts must map names of actions to numbers or columns"),
-        (lambda: mean_at_most({}, 0.5), "amounts must map names of actions to numbers or columns"),
+        *(
+            (lambda given=given: mean_at_most(given, 0.5), "amounts, by action or as a table, must be numbers")
+            for given in ([[1, 2], [3]], {}, "abc")
+        ),
+        (
+            lambda: mean_at_most([1, np.nan], 0.5),
+            "amounts must map names of actions to numbers or columns",
+        ),
         (lambda: mean_at_most({0: 1}, np.inf), "bound on the mean must be finite"),
         (lambda: mean_at_most({0: 1, 1: np.nan}, 1.0), "an amount of mean_at_most must be a finite number"),
         *(

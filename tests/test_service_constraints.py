@@ -17,6 +17,7 @@ from tests.refused import refused
 
 NAMES = {"feature_names": ["age", "member"], "action_names": ["call", "write", "wait"]}
 TREES = DecisionTrees(3, 2, thresholds=[[30, 60], [0.5]], **NAMES)
+AGES = np.repeat((20, 45, 70), 2)
 CELLS = [(age, member) for age in (20, 45, 70) for member in (0, 1)]  # one context of each pattern
 
 
@@ -57,6 +58,14 @@ CASES = {
             sum(n[i] * (10 * CELLS[i][1] if labels[i] == 0 else 2 * (labels[i] == 1)) for i in range(6))
             <= 3.0 * n.sum() + 1e-6
         ),
+    ),
+    "weighted share": (
+        milpcb.share_at_most("call", 0.4, weights="age"),
+        lambda labels, n: (n * AGES)[labels == 0].sum() <= 0.4 * (n * AGES).sum() + 1e-6,
+    ),
+    "weighted mean of a table": (
+        milpcb.mean_at_most([2, 1, 0], 0.8, weights="age"),
+        lambda labels, n: (n * AGES * (2 - labels)).sum() <= 0.8 * (n * AGES).sum() + 1e-6,
     ),
     "parity": (
         milpcb.parity("call", "member", 0.5),
@@ -123,6 +132,7 @@ def test_constraints_on_known_contexts_are_those_of_the_oracle() -> None:
     people = pd.DataFrame(CELLS, columns=["age", "member"]).assign(price=[0, 10, 0, 10, 0, 10])
     rules = [milpcb.share_at_most("call", 0.34), milpcb.mean_at_most({"write": "price"}, 4)]
     rules += [milpcb.never("call", rows=[5]), milpcb.never("wait", rows=[0])]
+    rules += [milpcb.mean_at_most(np.eye(6, 3), 0.5, weights=[1, 2, 3, 4, 5, 6])]
     bandit = Bandit(TREES, horizon=500, contexts=people, constraints=rules)
     played(bandit, 60)
     for one in (bandit, copy.deepcopy(bandit)):
@@ -130,6 +140,7 @@ def test_constraints_on_known_contexts_are_those_of_the_oracle() -> None:
         assert (labels == 0).sum() <= 2
         assert people["price"][labels == 1].sum() / 6 <= 4
         assert (labels[5] != 0, labels[0] != 2) == (True, True)
+        assert (labels[:3] == range(3)) @ [1, 2, 3] <= 0.5 * 21
         assert one.guarantee() < 500
         assert one.certificate() <= one.bound()
 

@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from milpcb import Bandit, Decision, never, share_at_most
+from milpcb import Bandit, Decision, mean_at_most, never, share_at_most
 from milpcb.offline import read_log
 from policies import DecisionTrees, FiniteClass, LinearRules
 from tests.refused import refused
@@ -97,6 +97,12 @@ CASES: list[Case] = [
     (lambda: keeping(never("call", "age > 1"), learner="uniform"), "constraints"),
     (lambda: keeping("call"), "share_at_most"),
     (lambda: keeping(never("call", rows=[0])), "rows of a constraint"),
+    (lambda: keeping(share_at_most("call", 0.5, weights=[1])), "weights of a constraint"),
+    *(
+        (lambda given=given: keeping(mean_at_most(given, 1)), "amounts of a constraint")
+        for given in ({"call": [1]}, [[1, 2, 3], [3, 2, 1]])
+    ),
+    (lambda: keeping(mean_at_most([1, 2], 1)), "3 columns"),
     # groups
     *((lambda groups=groups: Bandit(TEXTS, values=REGIONS, groups=groups), "condition") for groups in ([3], "all")),
     # logs

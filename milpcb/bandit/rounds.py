@@ -320,6 +320,7 @@ def _offered_actions(available: Any, names: Sequence[Any]) -> list[int] | None:
 def _unmasked(available: Any, names: Sequence[Any]) -> Any:
     """Return the actions that a mask leaves, booleans by name or in the order of ``names``; all else as it is."""
     given = available.tolist() if isinstance(available, np.ndarray) else available
+    mask: Mapping[Any, Any]
     if type(given) in (list, tuple):
         mask = dict(zip(names, given, strict=True)) if len(given) == len(names) else {}
     else:

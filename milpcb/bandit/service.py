@@ -14,7 +14,8 @@ from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.sums import Scale, listed_groups
-from milpcb.constraints.by_names import NamedConstraint, listed
+from milpcb.constraints.by_names import listed
+from milpcb.constraints.linear import NamedConstraint
 from milpcb.core.checks import instance
 from milpcb.data.frames import is_frame, records
 from milpcb.errors import InputError, shown

@@ -6,7 +6,6 @@ Read linear, by_names.
 
 from milpcb.constraints.by_names import (
     Constraint,
-    NamedConstraint,
     always,
     bind_for,
     bind_to,
@@ -15,7 +14,7 @@ from milpcb.constraints.by_names import (
     parity,
     share_at_most,
 )
-from milpcb.constraints.linear import LabelConstraint, NamedRows, SideConstraint, conflict
+from milpcb.constraints.linear import LabelConstraint, NamedConstraint, NamedRows, SideConstraint, conflict
 
 __all__ = [
     "Constraint",

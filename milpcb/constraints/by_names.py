@@ -5,7 +5,6 @@ LabelConstraints of the sums (``rules``). These hold on these rows; on other row
 """
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, permutations
@@ -15,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.constraints.linear import LabelConstraint, NamedRows, Pair
-from milpcb.core.checks import real, several
+from milpcb.constraints.linear import LabelConstraint, NamedConstraint, NamedRows, Pair, mean_rules
+from milpcb.core.checks import number_array, real, several
 from milpcb.data.columns import groups
 from milpcb.data.conditions import holds
 from milpcb.data.frames import named_rows, table_names
@@ -25,37 +24,7 @@ from milpcb.errors import InputError, shown
 from milpcb.types import Floats
 
 Action = bool | int | float | str  # the name of an action, or its number
-
-
-class NamedConstraint(ABC):
-    """A side constraint that is bound to rows when these are known."""
-
-    word: ClassVar[str] = ""  # the name in a config, of those that can be saved
-
-    @abstractmethod
-    def tables(self, rows: NamedRows) -> dict[str, Floats]:
-        """Return the tables (n, K), by a name of their own, whose sums over rows ``rules`` needs; raises InputError."""
-
-    @abstractmethod
-    def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
-        """Return the constraints on contexts (g, K) with these sums of the tables, of rows of total ``weight``."""
-
-    def bind(self, rows: NamedRows) -> list[LabelConstraint]:
-        """Return the constraints on rows, merged where these are."""
-        tables = self.tables(rows)
-        if rows.merged is None:
-            return self.rules(tables, float(len(rows)))
-        return self.rules({key: rows.merged.total(table) for key, table in tables.items()}, fsum(rows.merged.weight))
-
-    def named(self, actions: Sequence[Any]) -> set[int]:
-        """Return the numbers of the actions that are named; raises UnknownNameError on one that is none of these."""
-        asked = getattr(self, "amounts", None) or [getattr(self, "action", None)]
-        return {NamedRows({}, actions).number(action) for action in asked if action is not None}
-
-    @property
-    def by_row(self) -> str:
-        """The name of an argument that has an entry for each row of one table; "" for none."""
-        return next((name for name, value in vars(self).items() if isinstance(value, tuple)), "")
+Weights = str | float | Sequence[float] | npt.NDArray[Any]  # the name of a column, or a number for each row
 
 
 @dataclass(frozen=True)
@@ -66,24 +35,26 @@ class ShareAtMost(NamedConstraint):
     ----------
     action : name of the action, or its number where actions have none
     share : from 0 to 1
+    weights : counts rows unequally: a number for each row, or the name of a column; none is negative
 
     """
 
     action: Action
     share: float
+    weights: Weights | None = None
     word: ClassVar[str] = "share_at_most"
 
     def __post_init__(self) -> None:
         _check_share("share", self.share)
+        object.__setattr__(self, "weights", _plain_weights(self.weights))
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
-        """Return 1 for the action."""
-        return {"": rows.table(np.ones(len(rows)), self.action)}
+        """Return 1 for the action, times the weights."""
+        return rows.weighted(rows.table(np.ones(len(rows)), self.action), self.weights)
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return the constraint."""
-        name = f"{called(self.action)} on at most {self.share:g} of the rows"
-        return [LabelConstraint(table, float(self.share) * weight, name) for table in sums.values()]
+        return mean_rules(sums, self.share, weight, f"{called(self.action)} on at most {self.share:g} of the rows")
 
 
 @dataclass(frozen=True)
@@ -148,32 +119,44 @@ class MeanAtMost(NamedConstraint):
 
     Parameters
     ----------
-    amounts : maps names of actions to what they take of it: a number, or the name of a column that has it for each row;
-        actions that are not named take nothing
+    amounts : maps names of actions to what they take of it, else nothing: a number, the name of a column that has it
+        for each row, or a number for each row. Or a table with a number for each action: one row, or one for each row
     bound : the largest mean
+    weights : of a weighted mean, as of share_at_most
 
     """
 
-    amounts: Mapping[Any, Any]
+    amounts: Mapping[Any, Any] | Sequence[Any] | npt.NDArray[Any]
     bound: float
+    weights: Weights | None = None
     word: ClassVar[str] = "mean_at_most"
 
     def __post_init__(self) -> None:
         real("the bound on the mean", self.bound, "finite", lambda _number: True)
-        if not isinstance(self.amounts, Mapping) or not self.amounts:
-            raise InputError(f"amounts must map names of actions to numbers or columns, got {shown(self.amounts)}")
-        plain = {action: _plain_amount(amount) for action, amount in self.amounts.items()}
-        object.__setattr__(self, "amounts", plain)
+        object.__setattr__(self, "amounts", _plain_amounts(self.amounts))
+        object.__setattr__(self, "weights", _plain_weights(self.weights))
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
-        """Return what each action takes."""
-        each = [rows.table(rows.numbers("mean_at_most", amount), action) for action, amount in self.amounts.items()]
-        return {"": np.sum(each, axis=0)}
+        """Return what each action takes, times the weights."""
+        amounts = self._by_action(rows.actions).items()
+        each = [rows.table(rows.numbers("amounts", amount), action) for action, amount in amounts]
+        return rows.weighted(np.sum(each, axis=0), self.weights)
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return the constraint."""
-        name = f"mean of {', '.join(map(called, self.amounts))} at most {self.bound:g}"
-        return [LabelConstraint(table, float(self.bound) * weight, name) for table in sums.values()]
+        of = f"of {', '.join(map(called, self.amounts))} " if isinstance(self.amounts, Mapping) else ""
+        return mean_rules(sums, self.bound, weight, f"mean {of}at most {self.bound:g}")
+
+    def named(self, actions: Sequence[Any]) -> set[int]:
+        """Return the numbers of the actions that are named, by a table all."""
+        return {NamedRows({}, actions).number(action) for action in self._by_action(actions)}
+
+    def _by_action(self, actions: Sequence[Any]) -> Mapping[Any, Any]:
+        if isinstance(self.amounts, Mapping):
+            return self.amounts
+        if len(self.amounts) != len(actions):
+            raise InputError(f"amounts must have {len(actions)} columns, one for each action, got {len(self.amounts)}")
+        return dict(zip(actions, self.amounts, strict=True))
 
 
 @dataclass(frozen=True)
@@ -288,9 +271,12 @@ def as_document(rule: NamedConstraint) -> dict[str, Any]:
     """Return a constraint as plain data, for ``of_document``; raises InputError on one of one's own."""
     if type(rule) not in NAMES.values():
         raise InputError(f"a {type(rule).__name__} cannot be saved; of the constraints only {', '.join(NAMES)} can")
-    own = {"constraint": rule.word, **vars(rule)}
-    if isinstance(rule, MeanAtMost):  # pairs: keys in JSON are strings, and actions may be numbers
-        own["amounts"] = list(rule.amounts.items())
+    given = {name: value for name, value in vars(rule).items() if name != "weights" or value is not None}
+    if isinstance(amounts := given.get("amounts"), Mapping):  # keys in JSON are strings, and actions may be numbers
+        given["amounts"] = list(amounts.items())
+    elif amounts is not None:
+        given["amounts"] = {"table": np.transpose(amounts).tolist()}
+    own = {"constraint": rule.word, **given}
     return dict(json.loads(json.dumps(own, default=np.generic.item)))
 
 
@@ -298,7 +284,7 @@ def of_document(document: Mapping[str, Any]) -> NamedConstraint:
     """Return the constraint of ``as_document``; raises LookupError, TypeError on anything else."""
     own = {name: entry for name, entry in document.items() if name != "constraint"}
     if "amounts" in own:
-        own["amounts"] = dict(own["amounts"])
+        own["amounts"] = own["amounts"]["table"] if isinstance(own["amounts"], Mapping) else dict(own["amounts"])
     return NAMES[document["constraint"]](**own)
 
 
@@ -321,9 +307,31 @@ def _plain_group(given: Any) -> int | tuple[Any, ...]:
     return entries
 
 
-def _plain_amount(given: Any) -> str | float:
-    wanted = "a finite number, or the name of a column that has one for each row"
-    return given if isinstance(given, str) else real("an amount of mean_at_most", given, wanted, lambda _number: True)
+def _plain_numbers(what: str, given: Any) -> str | float | tuple[float, ...]:
+    if isinstance(given, str):
+        return given
+    numbers = number_array(what, given)
+    if numbers.ndim > 1 or not numbers.size or not np.isfinite(numbers).all():
+        wanted = "a finite number, a finite number for each row, or the name of a column that has one"
+        raise InputError(f"{what} must be {wanted}, got {shown(given)}")
+    return tuple(numbers.tolist()) if numbers.ndim else float(numbers)
+
+
+def _plain_amounts(given: Any) -> dict[Any, Any] | list[Any]:
+    """Return amounts by action; those of a table in a list by column."""
+    if isinstance(given, Mapping) and given:
+        return {action: _plain_numbers("an amount of mean_at_most", amount) for action, amount in given.items()}
+    table = np.atleast_2d(number_array("amounts, by action or as a table,", given))
+    if table.ndim != 2 or not np.isfinite(table).all():
+        raise InputError(f"amounts must map names of actions to numbers or columns, or be a table, got {shown(given)}")
+    return table[0].tolist() if len(table) == 1 else list(map(tuple, table.T.tolist()))
+
+
+def _plain_weights(given: Any) -> str | float | tuple[float, ...] | None:
+    weights = None if given is None else _plain_numbers("weights", given)
+    if isinstance(weights, (float, tuple)) and (np.min(weights) < 0 or not np.any(weights)):
+        raise InputError(f"weights must not be negative, nor all 0, got {shown(given)}")
+    return weights
 
 
 def _plain_rows(given: Any) -> tuple[int, ...] | tuple[bool, ...]:

@@ -2,16 +2,18 @@
 
 A LabelConstraint is written on the rows of contexts. Bound to an oracle it is a SideConstraint, on the sums by distinct
 context and action. A linear map takes that to other sums, such as leaf totals, and everything that keeps constraints
-(programs, searches, lists, the reference of a log) reads the same object. NamedRows are the rows that constraints by
-names are bound to.
+(programs, searches, lists, the reference of a log) reads the same object. A NamedConstraint makes LabelConstraints on
+NamedRows.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import fsum
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -210,7 +212,9 @@ class NamedRows:
         return self.per_row("the numbers of rows", np.isin(np.arange(n), rows))
 
     def numbers(self, what: str, given: Any) -> Floats:
-        """Return a number for each row (n,): a number for all, or the column of this name."""
+        """Return a number for each row (n,): a number for all, one for each, or the column of this name."""
+        if isinstance(given, tuple):
+            return self.per_row(what, given)
         if not isinstance(given, str):
             return np.full(len(self), float(given))
         column = self.column(given)
@@ -226,3 +230,53 @@ class NamedRows:
         """Return a table (n, K) that is ``weights`` (n,) at an action and 0 elsewhere, or the other way round."""
         at = np.arange(len(self.actions)) == self.number(action)
         return np.where(at != others, np.asarray(weights, dtype=float)[:, None], 0.0)
+
+    def weighted(self, table: Floats, weights: Any) -> dict[str, Floats]:
+        """Return a table (n, K) times weights of the rows, as ``numbers`` reads them, and these; None are all 1."""
+        if weights is None:
+            return {"": table}
+        each = np.repeat(self.numbers("weights", weights)[:, None], table.shape[1], axis=1)
+        if (each < 0).any():
+            raise InputError(f"weights must not be negative: column '{weights}' has a number below 0")
+        return {"": table * each, "weights": each}
+
+
+def mean_rules(sums: Mapping[str, Floats], bound: float, weight: float, name: str) -> list[LabelConstraint]:
+    """Return the constraint that a mean, of sums of ``NamedRows.weighted``, is at most a bound; none without rows."""
+    of = fsum(sums["weights"][:, 0]) if "weights" in sums else weight
+    return [LabelConstraint(sums[""], float(bound) * of, name)] if sums else []
+
+
+class NamedConstraint(ABC):
+    """A side constraint that is bound to rows when these are known."""
+
+    word: ClassVar[str] = ""  # the name in a config, of those that can be saved
+
+    @abstractmethod
+    def tables(self, rows: NamedRows) -> dict[str, Floats]:
+        """Return the tables (n, K), by a name of their own, whose sums over rows ``rules`` needs; raises InputError."""
+
+    @abstractmethod
+    def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
+        """Return the constraints on contexts (g, K) with these sums of the tables, of rows of total ``weight``."""
+
+    def bind(self, rows: NamedRows) -> list[LabelConstraint]:
+        """Return the constraints on rows, merged where these are."""
+        tables = self.tables(rows)
+        if rows.merged is None:
+            return self.rules(tables, float(len(rows)))
+        return self.rules({key: rows.merged.total(table) for key, table in tables.items()}, fsum(rows.merged.weight))
+
+    def named(self, actions: Sequence[Any]) -> set[int]:
+        """Return the numbers of the actions that are named; raises UnknownNameError on one that is none of these."""
+        action = getattr(self, "action", None)
+        return set() if action is None else {NamedRows({}, actions).number(action)}
+
+    @property
+    def by_row(self) -> str:
+        """The name of an argument that has an entry for each row of one table; "" for none."""
+        for name, value in vars(self).items():
+            parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
+            if any(isinstance(part, tuple) for part in parts):
+                return name
+        return ""

@@ -111,16 +111,20 @@ def every_rule(estimator, X, weight):
 def test_what_is_given_for_each_row_goes_with_the_rows_that_count():
     """Rows of weight 0 are left out of a fit, and what was given for them too; the optimum is that of conditions."""
     X, costs, weight = table(150, 1)
-    f = (X["sex"] == "f").to_numpy()
+    f, price = (X["sex"] == "f").to_numpy(), X["price"].to_numpy()
     by_rows = [
         never("drug B", rows=f),
         always("drug A", rows=np.flatnonzero(X["age"] > 60)),
         parity("drug A", f, 0.01),
+        mean_at_most({"wait": price}, 2.0, weights=price),
+        share_at_most("wait", 0.3, weights=price),
     ]
     by_names = [
         never("drug B", where="sex = f"),
         always("drug A", where="age > 60"),
         parity("drug A", "sex", 0.01),
+        mean_at_most({"wait": "price"}, 2.0, weights="price"),
+        share_at_most("wait", 0.3, weights="price"),
     ]
     assert (weight == 0).any()
     free = OptimalThresholdRule(thresholds=5, max_cuts=2).fit(X, costs, weight).policy_value_

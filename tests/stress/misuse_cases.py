@@ -193,9 +193,9 @@ def environments() -> Iterator[Case]:
 def side_constraints() -> Iterator[Case]:
     """Yield side constraints that say nothing, by their functions and as tables of weights."""
     right: dict[str, dict[str, Any]] = {
-        "share_at_most": {"action": 1, "share": 0.5},
+        "share_at_most": {"action": 1, "share": 0.5, "weights": [1, 2, 1, 1]},
         "parity": {"action": 1, "group": [0, 1, 0, 1], "delta": 0.1},
-        "mean_at_most": {"amounts": {0: 1.0, 1: 2.0}, "bound": 1.0},
+        "mean_at_most": {"amounts": np.ones((4, K)), "bound": 1.0, "weights": [1, 2, 1, 1]},
         "never": {"action": 1, "rows": [0, 1]},
         "always": {"action": 1, "rows": [0, 1]},
     }
@@ -209,6 +209,7 @@ def side_constraints() -> Iterator[Case]:
         "share": between,
         "delta": between,
         "amounts": tables | wrong(few={0: [1, 2]}, nobody={K: 1.0}, column={0: "abc"}, wanting={0: np.nan}),
+        "weights": wrong(text="abc", few=[1, 2], negative=[1, -1, 1, 1], zeros=[0] * 4, nan=[1, np.nan, 1, 1]),
         "rows": LIST | wrong(none=None, empty=[], few=[True, False]),
         "group": wrong(
             none=None, text="abcd", past=9, one_group=[0, 0, 0, 0], few=[0, 1], table=[[0, 1]], half=0.5, lists=[[0], 1]

@@ -16,6 +16,7 @@ from milpcb.plugins.injection import make
 
 CONTEXTS = np.array([[0.0, 1.0, 3.0], [1.0, 0.5, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 5.0]])
 COLUMNS = ("group", "spent", "exposure")
+OUTCOME = np.array([[0.0, 1.0, 2.0], [3.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.5, 0.0, 2.0]])
 LABELINGS = [np.array(labels) for labels in product(range(3), repeat=4)]
 SPENT, EXPOSURE = CONTEXTS[:, 1], CONTEXTS[:, 2]
 
@@ -30,6 +31,11 @@ def mean(labels, outcome):
     return outcome[np.arange(4), labels].mean()
 
 
+def exposed(labels):
+    """Return whether action 1 is played on at most 45 % of the exposure."""
+    return (labels == 1) @ EXPOSURE <= 0.45 * EXPOSURE.sum()
+
+
 def equal(labels):
     """Return whether the rates of action 1 in the groups of the first column differ by at most a half."""
     return apart(labels, 1, CONTEXTS[:, 0]) <= 0.5
@@ -39,6 +45,8 @@ BY_COLUMN = np.column_stack([np.zeros(4), SPENT, np.full(4, 2.0)])
 PARITY = ("parity", {"action": 1, "delta": 0.5})
 SECTIONS = {
     "a share": ("share_at_most", {"action": 1, "share": 0.5}, lambda y: (y == 1).mean() <= 0.5),
+    "by weights": ("share_at_most", {"action": 1, "share": 0.45, "weights": EXPOSURE.tolist()}, exposed),
+    "by a column of weights": ("share_at_most", {"action": 1, "share": 0.45, "weights": "exposure"}, exposed),
     "groups of a column": (PARITY[0], PARITY[1] | {"group": "group"}, equal),
     "of a column by its number": (PARITY[0], PARITY[1] | {"group": 0}, equal),
     "that are listed": (
@@ -51,6 +59,18 @@ SECTIONS = {
         "mean_at_most",
         {"amounts": {"1": "spent", "2": 2}, "bound": 0.9},
         lambda y: mean(y, BY_COLUMN) <= 0.9,
+    ),
+    "of a number for each row": (
+        "mean_at_most",
+        {"amounts": {"1": SPENT.tolist(), "2": 2}, "bound": 0.9},
+        lambda y: mean(y, BY_COLUMN) <= 0.9,
+    ),
+    "of a table": ("mean_at_most", {"amounts": OUTCOME.tolist(), "bound": 1.0}, lambda y: mean(y, OUTCOME) <= 1.0),
+    "of one row for all": ("mean_at_most", {"amounts": [0.0, 1.0, 2.0], "bound": 1.0}, lambda y: y.mean() <= 1.0),
+    "a weighted mean": (
+        "mean_at_most",
+        {"amounts": OUTCOME.tolist(), "bound": 0.9, "weights": "exposure"},
+        lambda y: OUTCOME[np.arange(4), y] @ EXPOSURE / EXPOSURE.sum() <= 0.9,
     ),
     "never where": ("never", {"action": 2, "where": "spent >= 1 and group <= 1"}, lambda y: 2 not in y[[0, 3]]),
     "never on rows": ("never", {"action": 2, "rows": [0, 3]}, lambda y: 2 not in y[[0, 3]]),
