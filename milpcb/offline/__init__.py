@@ -11,10 +11,11 @@ from milpcb.offline.reference import Reference, best_reference
 from milpcb.offline.replay import LoggedRounds
 from milpcb.offline.scores import Scores, scores
 from milpcb.offline.settled import Settled, settled
-from milpcb.offline.stability import Stability, stability
+from milpcb.offline.stability import DepthValue, Stability, stability
 
 __all__ = [
     "Claim",
+    "DepthValue",
     "Diagnostics",
     "Evaluation",
     "Inference",

@@ -1,7 +1,9 @@
 """Stability of the best policy: how much of it comes back on other rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, is_dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,10 @@ import numpy as np
 from milpcb.constraints import Constraint
 from milpcb.core.checks import whole
 from milpcb.core.decimals import percent
+from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress, affordable, drawn_again
-from milpcb.offline.question import asked_about
+from milpcb.offline.intervals import IntervalEstimate
+from milpcb.offline.question import Question, asked_about
 from milpcb.offline.scores import Scores
 from milpcb.protocols import FoundPolicy, Policy, PolicyClass
 from milpcb.rng import child
@@ -19,17 +23,41 @@ FEW = 20  # resamples that are made however long each is
 
 
 @dataclass(frozen=True)
+class DepthValue:
+    """The best ``policy`` of a ``depth``, and the held-out ``value`` of learning one of that depth."""
+
+    depth: int
+    policy: FoundPolicy
+    value: IntervalEstimate
+
+
+@dataclass(frozen=True)
 class Stability:
     """How much of ``policy`` comes back when the rows are drawn again, in so many ``resamples``.
 
     The best policy of a resample treats, on average, the share ``agreement`` (0..1) of the rows alike; in which share
-    of the resamples the best policy has each test of ``policy`` is in ``tests``.
+    of the resamples the best policy has each test of ``policy`` is in ``tests``. The rows are those of the ``question``
+    and the ``scores``.
     """
 
     policy: FoundPolicy
     agreement: float
     tests: dict[str, float]
     resamples: int
+    question: Question = field(repr=False, compare=False)
+    scores: Scores = field(repr=False, compare=False)
+
+    @cached_property
+    def by_depth(self) -> tuple[DepthValue, ...]:
+        """The value of each depth at which policies can keep the constraints; () for classes without depths."""
+        found, scores, policies = list[DepthValue](), self.scores, self.question.policies
+        for depth in range(1, 1 + (getattr(policies, "depth", 0) if is_dataclass(policies) else 0)):
+            shallow = self.question.with_options(depth=depth)
+            with suppress(InfeasibleError):
+                policy = shallow.best(scores.costs).policy
+                played = shallow.held_out(scores.costs, scores.fold)
+                found.append(DepthValue(depth, policy, scores.mean(scores.table[np.arange(len(played)), played])))
+        return tuple(found)
 
     def words(self) -> list[str]:
         """Return the findings, a sentence each."""
@@ -77,12 +105,9 @@ def stability(
         other = question.best(costs * counts[:, None]).policy
         alike.append(np.mean(np.asarray(other.predict(contexts)) == played))
         tests.append(_tests(other))
-    return Stability(
-        policy=policy,
-        agreement=float(np.mean(alike)),
-        tests={test: float(np.mean([test in found for found in tests])) for test in _tests(policy)},
-        resamples=times,
-    )
+    question.close()  # of a million rows it takes a gigabyte
+    shares = {test: float(np.mean([test in found for found in tests])) for test in _tests(policy)}
+    return Stability(policy, float(np.mean(alike)), shares, times, question, scores)
 
 
 def _tests(policy: Policy) -> list[str]:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from milpcb.constraints import share_at_most
-from milpcb.offline import read_log, scores, stability
+from milpcb.constraints import never, share_at_most
+from milpcb.offline import evaluate, read_log, scores, stability
 from milpcb.rng import child
-from policies import DecisionTrees
-from tests.offline.cases import best
+from policies import DecisionTrees, ThresholdRules
+from tests.offline.cases import best, learnt_elsewhere
 
 N = 90
 TREES = DecisionTrees(2, depth=2)
@@ -56,6 +56,27 @@ def test_resamples_are_told(table):
     done = []
     stability(TREES, table.log.features, table, resamples=3, progress=lambda *now: done.append(now))
     assert done == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_each_depth_has_a_held_out_value(table):
+    """The value of learning at that depth on the other folds; the policy is that of all rows."""
+    X = table.log.features
+    found = stability(TREES, X, table, resamples=1).by_depth
+    assert [each.depth for each in found] == [1, 2]
+    for each in found:
+        trees = DecisionTrees(2, depth=each.depth)
+        assert str(each.policy) == str(best(trees, X, table.costs))
+        wanted = evaluate(table, learnt_elsewhere(trees, X, table.costs, table.fold)).value
+        assert (each.value.estimate, each.value.lower) == pytest.approx((wanted.estimate, wanted.lower))
+    assert stability(ThresholdRules(2), X, table, resamples=1).by_depth == ()
+
+
+def test_depths_that_cannot_keep_the_constraints_are_left_out(table):
+    """A guard-rail on two features at once needs two tests."""
+    X = table.log.features == 1
+    rules = [never(1, rows=X[:, 0] & X[:, 1]), never(0, rows=X[:, 0] != X[:, 1])]
+    found = stability(TREES, table.log.features, table, resamples=1, constraints=rules)
+    assert [each.depth for each in found.by_depth] == [2]
 
 
 def test_words_name_the_tests(table):
