@@ -41,7 +41,6 @@ def evaluate(
     without these rows.
     """
     from milpcb.logs.sections import Unit
-    from milpcb.logs.source import numbered
     from milpcb.logs.words import charges_of
     from milpcb.offline import evaluate as value_of
     from milpcb.offline import scores
@@ -63,7 +62,7 @@ def evaluate(
     if seen:
         err.print(SEEN.format(policy))
     costs = costs if same else None
-    rows, binary = numbered(source.log), not costs and set(source.log.outcome.tolist()) <= {0.0, 1.0}
+    rows, binary = source.log, not costs and set(source.log.outcome.tolist()) <= {0.0, 1.0}
     unit = Unit(columns.outcome, columns.maximise, binary, sign=origin.unit if origin and same else "")
     if binary:
         rows = replace(rows, outcome=100 * rows.outcome)

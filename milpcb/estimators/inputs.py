@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from milpcb.core.checks import LARGEST, number_array
 from milpcb.data.actions import action_name, columns_of, is_missing, place, places
-from milpcb.data.columns import Values, as_numbers
+from milpcb.data.columns import Values
 from milpcb.data.frames import as_array, check_once, is_frame, table_names
 from milpcb.data.schema import Schema
 from milpcb.data.tables import frame_of
@@ -35,10 +35,6 @@ class Features:
         """Return some of the rows, and what they are without the others."""
         values = {name: column[rows] for name, column in self.values.items()}
         return Features(values, Schema(tuple(field.seen(values[field.name]) for field in self.schema.fields)))
-
-    def numbers(self) -> Floats:
-        """Return all columns as numbers (n, d), for models: strings by their place in the alphabet, NaN for missing."""
-        return as_numbers(self.values.values())
 
 
 def checked(estimator: Any, X: Any, *, reset: bool) -> Any:

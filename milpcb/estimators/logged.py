@@ -206,11 +206,9 @@ class FromLog(PolicyEstimator):
         return done.ravel() if done.ndim else done
 
     def _scores(self, X: Any, done: Any, weight: Any, **outcome: Any) -> Scores:
-        features = read_features(self, X)
-        own_models = self.model_outcome is not None or self.model_propensity is not None
-        table = X if own_models else features.numbers()
-        log = read_log(table, done, actions=self.actions_.tolist(), **outcome)
-        return self.estimate_scores(replace(log, values=features.values), columns=features.values, sample_weight=weight)
+        log, features = read_log(X, done, actions=self.actions_.tolist(), **outcome), read_features(self, X)
+        vars(log)["columns"] = features.values  # which are read once
+        return self.estimate_scores(log, columns=features.values, sample_weight=weight)
 
     def problem(self, X: Any, sample_weight: Any = None, *, guarded: bool = True) -> Question:
         """Return as any estimator; if ``guarded``, limits with confidence are there as limits on the estimates."""

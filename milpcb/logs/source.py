@@ -14,7 +14,7 @@ from milpcb.data.actions import action_name
 from milpcb.data.schema import Schema
 from milpcb.data.tables import CODE
 from milpcb.errors import InputError, UnknownNameError, clipped
-from milpcb.estimators.inputs import Columns, Features
+from milpcb.estimators.inputs import Columns
 from milpcb.logs.features import leaks, notes_on_left, usable
 from milpcb.logs.features import notes as notes_of
 from milpcb.logs.read import EMPTY, Counts, cleaned, read_file
@@ -31,7 +31,7 @@ class Source:
     columns: Columns  # which column is what
     table: pl.DataFrame  # all of its columns
     frame: pl.DataFrame  # those that policies may read
-    log: Log  # checked; its features are ``frame``, see ``numbered``
+    log: Log  # checked; its features are ``frame``
     notes: tuple[str, ...] = field(default=())  # which columns were taken for codes, which were left out, and why
     warnings: tuple[str, ...] = field(default=())  # which features may be known only afterwards
     missing: Counts = field(default_factory=dict)  # of each feature in how many rows which mark was read as missing
@@ -108,13 +108,6 @@ def actions_in(source: Source) -> Any:
     if done.dtype == pl.Boolean or (done.dtype.is_numeric() and all(value == int(value) for value in found)):
         return np.array(found if done.dtype == pl.Boolean else list(map(int, found)))
     return np.array(source.log.actions)
-
-
-def numbered(log: Log) -> Log:
-    """Return a log with its features as the numbers that models read, a table that may be large."""
-    schema = Schema.infer(log.features)
-    read = Features(schema.read(log.features), schema)
-    return replace(log, features=read.numbers(), values=read.values)
 
 
 def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, ...]:
@@ -217,11 +210,10 @@ class ScoredRows:
         named = (price for price in (estimator.treatment_cost or {}).values() if isinstance(price, str))
         columns = {column: numbers_of(source, column)[numbers] for column in named}
         weight = None if source.weight is None else source.weight[numbers]
-        found = estimator.estimate_scores(numbered(log), columns, progress=tick, sample_weight=weight)
+        found = estimator.estimate_scores(log, columns, progress=tick, sample_weight=weight)
         counts = np.bincount(log.action, minlength=len(log.actions)).astype(float)
         unseen = found.unseen.sum(axis=0).astype(float)
-        scores = replace(found, log=log)  # the numbers are for models only
-        return cls(source, estimator, numbers, frame, scores, len(log), counts, unseen, found.diagnostics)
+        return cls(source, estimator, numbers, frame, found, len(log), counts, unseen, found.diagnostics)
 
     def by_outcome(self, column: str, *, maximise: bool) -> Scores:
         """Return the scores of the same rows by another outcome."""
@@ -229,5 +221,5 @@ class ScoredRows:
         other.treatment_cost = None  # it is in the unit of the first outcome
         values = numbers_of(self.source, column)[self.numbers]
         log = replace(self.scores.log, outcome=values, maximise=maximise)
-        found: Scores = other.estimate_scores(numbered(log), sample_weight=self.scores.weight)
-        return replace(found, log=log)
+        found: Scores = other.estimate_scores(log, sample_weight=self.scores.weight)
+        return found

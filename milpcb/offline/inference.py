@@ -281,7 +281,7 @@ class Learning:
 def _other_splits(scores: Scores) -> list[Ints]:
     """Return further folds (n,), which neither seed nor order of rows change; [] for too few rows of an action."""
     log, found = scores.log, []
-    order = np.lexsort(as_numbers([log.outcome, log.action.astype(float), *log.columns().values()]).T[::-1])
+    order = np.lexsort(as_numbers([log.outcome, log.action.astype(float), *log.columns.values()]).T[::-1])
     for seed in range(1, SPLITS):
         fold = np.empty(len(log), dtype=np.int64)
         try:

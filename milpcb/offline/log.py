@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -35,7 +36,6 @@ class Log:
     randomised : whether the propensities are the same in every row
     shares : whether these are the shares of the log itself, so that weights of rows move them
     group : (n,) number of the group of each row; None where every row stands for itself
-    values : the columns (n,) of the features by name, where ``features`` has only codes of strings; else None
 
     """
 
@@ -48,7 +48,6 @@ class Log:
     randomised: bool = False
     shares: bool = False
     group: Ints | None = None
-    values: Mapping[str, Values] | None = None
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -60,10 +59,9 @@ class Log:
             return np.arange(len(self))
         return np.asarray(np.unique(self.group, return_inverse=True)[1], dtype=np.int64)
 
+    @cached_property
     def columns(self) -> Mapping[str, Values]:
-        """Return the features by name, x0, x1, ... where they have none; {} where they cannot be read as a table."""
-        if self.values is not None:
-            return self.values
+        """The features (n,) by name, x0, x1, ... where they have none; {} where they cannot be read as a table."""
         try:
             names = table_names(self.features) or tuple(f"x{i}" for i in range(np.shape(self.features)[1]))
             return read_columns(self.features, names, names)
@@ -84,7 +82,6 @@ class Log:
             outcome=self.outcome[rows],
             propensity=None if self.propensity is None else self.propensity[rows],
             group=None if self.group is None else self.group[rows],
-            values=None if self.values is None else {name: column[rows] for name, column in self.values.items()},
         )
 
 

@@ -139,10 +139,8 @@ def default(role: str, log: Log, seed: int) -> tuple[Any, Floats]:
 def _numbers(log: Log) -> Floats:
     """Return features as numbers, strings by the alphabet of all rows."""
     try:
-        return np.asarray(log.features, dtype=float)
+        return as_numbers(log.columns.values()) if log.columns else np.asarray(log.features, dtype=float)
     except (TypeError, ValueError) as error:
-        if columns := log.columns():
-            return as_numbers(columns.values())
         raise InputError(
             "the default models read numbers, strings, booleans and what is missing, and some feature holds other "
             "objects; turn them into numbers, or give models that read them"

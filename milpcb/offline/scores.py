@@ -176,7 +176,7 @@ def scores(
     regression = _regression(log, method, weight[:, None] * inverse, model_outcome, fold, seed, progress)
     table = regression + inverse * (log.outcome[:, None] - regression) * (method != "dm")
     counts, expected = overlaps.rows_of_actions(log, weight)
-    tests = list(overlaps.column_tests(log.columns()))
+    tests = list(overlaps.column_tests(log.columns))
     parts = overlaps.parts_without(tests, log.action, counts.sum(axis=1), expected, least)
     cells, zero = overlaps.cells_without(log, parts), overlaps.impossible(log).sum(axis=0)
     named = [(part.action, part.words) for part in parts]

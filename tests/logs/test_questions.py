@@ -17,7 +17,7 @@ from milpcb.logs.learning import find
 from milpcb.logs.limits import Limit, limit_of
 from milpcb.logs.questions import SHARES, budget_values, columns_read, restricted, usual_restrictions, what_if
 from milpcb.logs.rule import drawn_parts
-from milpcb.logs.source import make_source, numbered
+from milpcb.logs.source import make_source
 from milpcb.offline import best_reference
 from milpcb.offline.restrictions import gain_band
 from milpcb.oracles import open_oracle
@@ -206,7 +206,7 @@ def test_each_budget_is_learnt_and_valued_on_other_rows():
     source = make_source("log", frame, Columns("message", "bought", maximise=True, randomised=True))
     limits, ticks = [share_at_most("call", 0.2), never("call", "age > 75")], []
     estimator = LoggedPolicyTree(max_depth=1, constraints=limits)
-    scores = estimator.estimate_scores(numbered(source.log))
+    scores = estimator.estimate_scores(source.log)
     estimator.fit_scores(source.frame, scores)
     asked = {"level": 0.95, "seed": 0, "progress": lambda *far: ticks.append(far)}
     points = budget_values(estimator, source.frame, scores, "call", **asked)
