@@ -109,6 +109,9 @@ def _ways(texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         yield column, way
 
 
+RULES = ("at_most", "never", "always", "parity")
+
+
 def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:
     from milpcb import estimators
 
@@ -120,6 +123,13 @@ def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:
     for text, action, rest in split(given["parity"], ":", source):
         group, _, delta = rest.rpartition("=")
         yield estimators.parity(action, group.strip(), _number(delta, text))
+
+
+def rule_of(text: str, source: Source) -> Any:
+    """Return the constraint of a text as options have it, "never call: age > 70"; None of others; InputError."""
+    option, _, rest = text.partition(" ")
+    given = {name: (rest,) if option == name.replace("_", "-") else () for name in RULES}
+    return next(_constraints(given, source), None)
 
 
 def split(texts: tuple[str, ...], sign: str, source: Source) -> Iterator[tuple[str, str, str]]:

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 from rich.table import Table
 
-from milpcb.commands.class_options import ESTIMATORS, OPEN, action_of, estimator_of, named_options
+from milpcb.commands.class_options import ESTIMATORS, OPEN, action_of, estimator_of, named_options, rule_of
 from milpcb.commands.console import PATH, err, out, print_notes, step
 from milpcb.commands.log import RowsOption, columns_of, needs_rows, several, source_of, source_options
 from milpcb.core.checks import real
@@ -45,7 +45,7 @@ THIN, THINNER = 7, 2
 @several(
     "--what-if",
     metavar="RESTRICTION",
-    help="What a change would cost: 'without age', 'age first', 'depth 1'.",
+    help="What a change would cost: 'without age', 'age first', 'depth 1', 'never A: age > 9'.",
 )
 @needs_rows("--near", type=float, metavar="AMOUNT", help="Count rules at most so much worse [default: by the band].")
 @click.option("--missing-side", default="either", show_default=True, help="Of a missing number: yes, no or either.")
@@ -100,7 +100,8 @@ def _asked(given: dict[str, Any], source: Source, limits: tuple[Any, ...] = ()) 
 
     names = ("level", "draws", "resamples", "holdout", "seed", "unit", "sensitive", "front", "near")
     budget = None if given["budget"] is None else action_of(given["budget"], source)
-    more = {"restrictions": given["what_if"], "labels": _labels(given["labels"], source)}
+    restrictions = {text.strip(): rule_of(text.strip(), source) for text in given["what_if"]}
+    more: dict[str, Any] = {"restrictions": restrictions, "labels": _labels(given["labels"], source)}
     return Asked(**{name: given[name] for name in names}, **more, limits=limits, budget=budget)
 
 

@@ -43,8 +43,8 @@ def restricted(text: str, question: Question, printed: Any) -> Question:
     option = next((option for option in (name, f"max_{name}") if hasattr(question.policies, option)), "")
     if not option or not number.isdecimal():
         raise InputError(
-            f"cannot read --what-if '{text}': write without COLUMN, COLUMN first, or an option of the class and an "
-            "integer, as in depth 1; for others learn twice, with and without --never, --parity or --monotone"
+            f"cannot read --what-if '{text}': write without COLUMN, COLUMN first, an option of the class and an "
+            "integer, as in depth 1, or at-most, never, always or parity, as in never call: age > 70"
         )
     return question.with_options(**{option: int(number)})
 
@@ -63,9 +63,13 @@ def what_if(found: Findings, question: Question, band: GainBand | None, progress
     """Return the price per row of each restriction asked for; by a band with intervals, and also of the usual ones."""
     learnt: Any = found.learnt
     printed, costs = found.estimator.policy_, learnt.scores.costs / learnt.scores.weight.sum()
-    texts = [text.strip() for text in found.questions.restrictions]
-    texts += [] if band is None else usual_restrictions(question, printed)
-    asked = {text: restricted(text, question, printed) for text in texts}
+    rules, asked, limited = found.questions.restrictions, dict[str, Question](), copy(found.estimator)
+    for text in dict.fromkeys([*rules, *([] if band is None else usual_restrictions(question, printed))]):
+        if rule := rules.get(text):
+            limited.constraints = [*found.estimator.constraints, rule]
+            asked[text] = limited.problem(learnt.frame, learnt.scores.weight)
+        else:
+            asked[text] = restricted(text, question, printed)
     return tuple(prices(question, costs, asked, band=band, progress=progress)) if asked else ()
 
 

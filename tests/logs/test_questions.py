@@ -7,7 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 
+from milpcb.commands.class_options import rule_of
 from milpcb.core.text import listed
 from milpcb.estimators import LoggedPolicyTree, never, share_at_most
 from milpcb.estimators.inputs import Columns
@@ -88,6 +90,22 @@ def test_prices_are_those_of_estimators_with_other_parameters(text, changes, fit
     assert price == pytest.approx(tree.policy_value_ - fit(**changes).policy_value_, abs=1e-9)
 
 
+def test_limits_have_the_prices_of_estimators_under_them():
+    """Beside the constraints that there are, as options write them, with the ends of a band."""
+    source = make_source("log", FRAME, Columns("message", "bought", maximise=True, randomised=True))
+    kept = [share_at_most("call", 0.9)]
+    tree = LoggedPolicyTree(max_depth=1, thresholds=3, method="snips", constraints=kept, overlap="ignore")
+    texts = {"never call: age > 40": never("call", "age > 40"), "at-most call=20%": share_at_most("call", 0.2)}
+    asked = Asked(draws=20, resamples=0, restrictions={text: rule_of(text, source) for text in texts})
+    found = find(source, tree, asked, lambda _: nullcontext(lambda *_: None))
+    assert [price.name for price in found.prices][:2] == list(texts)
+    for price, rule in zip(found.prices, texts.values(), strict=False):
+        other = clone(tree).set_params(constraints=[*kept, rule]).fit_scores(found.learnt.frame, found.learnt.scores)
+        assert price.price == pytest.approx(tree.policy_value_ - other.policy_value_, abs=1e-12)
+        assert 0 <= price.lower <= price.price <= price.upper
+    assert rule_of("depth 1", source) is None
+
+
 def test_another_first_question_is_found_by_the_name_of_its_column(fitted):
     """Of the region: the best stumps of both regions, whose scores are those of all rows."""
     tree, question = fitted
@@ -131,7 +149,7 @@ def test_usual_restrictions_are_about_what_the_rule_reads(fitted):
 def as_good(tree, question, draws=40, slack=None):
     """Return the section on the rules that do as well as a tree, with values to the last digit, and its band."""
     band = gain_band(question, tree.scores_, best_reference(tree.scores_), draws=draws)
-    asked = SimpleNamespace(level=0.95, restrictions=(), near=slack)
+    asked = SimpleNamespace(level=0.95, restrictions={}, near=slack)
     unit = SimpleNamespace(amount=str, gain=str, value=str)
     found = SimpleNamespace(learnt=SimpleNamespace(scores=tree.scores_), questions=asked, unit=unit, estimator=tree)
     found.prices = what_if(found, question, band, lambda *_: None)
