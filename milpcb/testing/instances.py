@@ -1,7 +1,8 @@
 """Small instances of a policy class, few enough policies to list them all, and the cases that checks are given.
 
-A class made by ``n_actions`` alone is tried on the contexts below. Others have a class method ``small`` without
-arguments, a dict of instances by name: each a class and its contexts (m, d), with at most a few thousand policies.
+A class made by ``n_actions`` alone is tried on the contexts below, and so is one of listed ``labelings``, with all.
+Others have a class method ``small`` without arguments, a dict of instances by name: each a class and its contexts (m,
+d), with at most a few thousand policies.
 """
 
 from __future__ import annotations
@@ -117,8 +118,10 @@ def instances(name: str) -> list[Instance]:
         return [Instance(label, made, context_array(contexts)) for label, (made, contexts) in cls.small().items()]
     made = []
     for label, n_actions, contexts in (("binary", 2, BINARY), ("reals", 3, REALS)):
-        with suppress(TypeError, InputError):
-            made.append(Instance(f"{n_actions} actions, {label}", cls(n_actions=n_actions), contexts))
+        every = np.indices((n_actions,) * len(contexts)).reshape(len(contexts), -1).T
+        for listed in ({}, {"labelings": every}):
+            with suppress(TypeError, InputError):
+                made.append(Instance(f"{n_actions} actions, {label}", cls(n_actions=n_actions, **listed), contexts))
     if not made:
         raise InputError(
             f"{cls.__name__} takes more than n_actions: hand over an Instance, or give it a class method small()"

@@ -231,9 +231,26 @@ def test_made_objects_are_entries_too():
     assert {each.split(": ")[1] for each in skipped} == {"terms", "source code"}  # a list has none
 
 
+def test_a_list_has_a_battery_by_its_name():
+    """It is tried with all labelings; every class of ours is made by its name."""
+    skipped = {each.split(": ")[1] for each in testing.run_all("policies", "finite_class")}
+    assert skipped == {"terms", "source code"}
+    assert [len(instance.labelings) for instance in instances("finite_class")] == [2**5, 3**4]
+    assert all(testing.battery("policies", name) for name in registry.names("policies"))
+
+
+class Secret:
+    """A class that nobody can make."""
+
+    def __init__(self, n_actions, secret):
+        pass
+
+
 def test_a_class_that_cannot_be_made_by_itself_needs_instances(monkeypatch):
     """A class with further required arguments and no small() is an error that says what to add."""
-    refused(lambda: instances("finite_class"), "class method small()")
+    with monkeypatch.context() as patch:
+        patch.setattr(registry, "load", lambda _kind, _name: Secret)
+        refused(lambda: instances("secret"), "class method small()")
     pair = FiniteClass([[0, 1], [1, 0]], 2)
     monkeypatch.setattr(FiniteClass, "small", lambda: {"pair": (pair, np.eye(2))}, raising=False)
     assert [(instance.name, instance.policies) for instance in instances("finite_class")] == [("pair", pair)]
