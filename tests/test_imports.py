@@ -54,6 +54,7 @@ VENDORS = {
     "coptpy": ("milpcb.solvers.copt",),
     "cplex": ("milpcb.solvers.cplex",),
     "click": ("milpcb.cli", "milpcb.commands"),
+    "dask": ("milpcb.experiments.run.backends.dask",),
     "distributed": ("milpcb.experiments.run.backends.dask",),
     "filelock": ("milpcb.experiments.results.store",),
     "gurobipy": ("milpcb.solvers.gurobi",),

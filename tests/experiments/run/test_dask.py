@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("distributed")
+pytest.importorskip("cryptography")
 
 from distributed import Client
 
@@ -65,6 +66,15 @@ def sleep(folder, seconds):
     return seconds
 
 
+def variable(folder, name):
+    begin(folder, name)
+    return os.environ.get(name)
+
+
+def either(folder, task):
+    return variable(folder, task) if isinstance(task, str) else sleep(folder, task)
+
+
 def announce(task):
     report({"task": task})
     return task
@@ -105,7 +115,8 @@ from milpcb.experiments.run.backends.dask import Dask
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        for task, _ in Dask(scheduler=sys.argv[2]).map(partial(work_of_workers.sleep, sys.argv[1]), [0.01, 60.0, 61.0]):
+        dask = Dask(scheduler=sys.argv[2]) if sys.argv[2] else Dask(workers=2)
+        for task, _ in dask.map(partial(work_of_workers.sleep, sys.argv[1]), [0.01, 60.0, 61.0]):
             print(task, flush=True)
     except KeyboardInterrupt:
         print("interrupted", flush=True)
@@ -249,10 +260,58 @@ def test_a_task_that_kills_its_workers_is_given_up(scheduler: str, work: Any, tm
     assert len(pids(tmp_path, 3)) == 3
 
 
-def test_ctrl_c_stops_what_is_played_and_leaves_no_log(scheduler: str, modules: Path, tmp_path: Path) -> None:
+def test_workers_that_are_started_here(work: Any, tmp_path: Path) -> None:
+    """They give what serial gives, but for a task that kills its worker three times, and are gone then."""
+    before = [os.environ.get(name) for name in dask.ENVIRONMENT]
+    found = results(Dask(workers=2), partial(work.die_of_three, str(tmp_path)), list(range(12)))
+    assert not any(map(alive, pids(tmp_path)))
+    error = found.pop(3)
+    assert found == {task: task * task for task in range(12) if task != 3}
+    assert isinstance(error, WorkerDiedError)
+    assert len(pids(tmp_path, 3)) == 3
+    assert [os.environ.get(name) for name in dask.ENVIRONMENT] == before
+
+
+def listening_at() -> set[tuple[str, str]]:
+    """Return the addresses and ports at which any process of this machine listens, as Linux writes them."""
+    tables = [Path("/proc/net", name).read_text().splitlines()[1:] for name in ("tcp", "tcp6")]
+    places = [line.split()[1:4] for table in tables for line in table]
+    return {(here.partition(":")[0], here) for here, _, state in places if state == "0A"}
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="Linux lists there who listens")
+def test_only_a_key_opens_them_and_they_end_with_the_results(
+    work: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scheduler speaks TLS, nothing listens beyond 127.0.0.1, and a task in the middle of a minute is ended."""
+    before, addresses, started = listening_at(), [], Dask._started
+
+    @contextlib.contextmanager
+    def spy(self: Dask) -> Iterator[Any]:
+        with started(self) as cluster:
+            addresses.append(cluster.scheduler_address)
+            yield cluster
+
+    monkeypatch.setattr(Dask, "_started", spy)
+    stream = Dask(workers=2).map(partial(work.either, str(tmp_path)), ["NUMBA_NUM_THREADS", 60.0, 61.0, 62.0])
+    assert next(stream) == ("NUMBA_NUM_THREADS", "1")
+    opened = listening_at() - before
+    assert len(opened) >= 3
+    assert {address for address, _ in opened} == {"0100007F"}
+    assert addresses[0].startswith("tls://127.0.0.1:")
+    until(lambda: len(pids(tmp_path, "6?.0")) == 2)
+    stream.close()
+    assert not any(map(alive, pids(tmp_path, "6?.0")))
+    assert [message for message in caplog.messages if "TLS" in message] == []
+
+
+@pytest.mark.parametrize("here", [False, True])
+def test_ctrl_c_stops_what_is_played_and_leaves_no_log(
+    here: bool, scheduler: str, modules: Path, tmp_path: Path
+) -> None:
     """SIGINT to the whole group, as a terminal sends it: one line of our own, no task goes on."""
     (modules / "interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
-    command = [sys.executable, str(modules / "interrupted.py"), str(tmp_path), scheduler]
+    command = [sys.executable, str(modules / "interrupted.py"), str(tmp_path), "" if here else scheduler]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
@@ -260,7 +319,7 @@ def test_ctrl_c_stops_what_is_played_and_leaves_no_log(scheduler: str, modules: 
         os.killpg(process.pid, signal.SIGINT)
         written, logged = process.communicate(timeout=600)
     assert written.removeprefix("0.01\n") == "interrupted\n"
-    assert logged.splitlines() == [dask.OPEN_SCHEDULER % scheduler]
+    assert logged.splitlines() == ([] if here else [dask.OPEN_SCHEDULER % scheduler])
     until(lambda: not any(map(alive, pids(tmp_path, "6?.0"))))
 
 
@@ -284,7 +343,6 @@ def test_a_study_has_the_curves_of_a_serial_one(
         (lambda: Dask(scheduler="127.0.0.1"), None, "'127.0.0.1' is not an address like tcp://host:8786: missing port"),
         (lambda: Dask(scheduler="http://here:80"), None, "'http://here:80' is not an address like .* scheme 'http'"),
         (lambda: Dask(scheduler="tcp://h:1", workers=2), None, "leave workers out: a Dask scheduler has the workers"),
-        (Dask, None, r"the dask backend needs scheduler = .*; on this machine alone take backend processes"),
         *(
             (lambda address=address: next(Dask(scheduler=address).map(abs, [1])), None, message)
             for address, message in (
@@ -298,10 +356,9 @@ def test_a_study_has_the_curves_of_a_serial_one(
                 ),
             )
         ),
-        (
-            lambda: Dask(scheduler="tcp://h:1"),
-            "distributed",
-            r"dask backend is missing .*distributed.*: pip install '\.\[dask\]'",
+        *(
+            (Dask, package, rf"dask backend is missing .*{package}.*: pip install '\.\[dask\]'")
+            for package in ("distributed", "cryptography")
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Dask: any cluster whose scheduler has an address."""
+"""Dask: any cluster whose scheduler has an address, or workers of this machine."""
 
 from __future__ import annotations
 
@@ -27,29 +27,36 @@ ADVICE = (
 OPEN_SCHEDULER = (
     "the Dask scheduler at %s uses no TLS: whoever can reach it can run code as you (see dask's docs on TLS)"
 )
+ENVIRONMENT = backends.WORKERS | {"PYTHONHASHSEED": "6640"}  # a seed of Dask, which it would leave behind
+SETTINGS = {  # of workers that are started here
+    "distributed.scheduler.allowed-failures": backends.TRIES - 1,
+    "distributed.scheduler.worker-saturation": 1.0,  # no task waits at a worker, to be blamed for another's crash
+    "distributed.scheduler.worker-ttl": None,  # a solver call may keep a worker silent for as long as it likes
+    "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
+    "distributed.worker.preload": ["import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"],  # ended from here
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
 logger = logging.getLogger(__name__)
 
 
 class Dask:
-    """The workers of a Dask cluster, whose ``scheduler`` has an address."""
+    """The workers of a Dask cluster whose ``scheduler`` has an address; else ``workers`` started here, one a core."""
 
     def __init__(self, workers: int | None = None, scheduler: str | None = None) -> None:
-        if workers is not None:
+        if workers is not None and scheduler is not None:
             raise InputError("leave workers out: a Dask scheduler has the workers that connect to it")
-        if scheduler is None:
-            raise InputError(
-                'the dask backend needs scheduler = "tls://host:8786" in [run]; '
-                "on this machine alone take backend processes"
-            )
         try:
             self._dask: Any = import_module("distributed")
+            # Without a key every user of this machine could run code as this one, by workers that are started here.
+            self._key = None if scheduler else self._dask.Security.temporary()
         except ImportError as error:
             raise InputError(f"the dask backend is missing ({error}): pip install '.[dask]' in the clone") from error
         try:
-            self._dask.comm.get_address_host_port(scheduler)
+            self._dask.comm.get_address_host_port(scheduler or "tls://127.0.0.1:0")
         except ValueError as error:
             raise InputError(f"scheduler '{scheduler}' is not an address like tcp://host:8786: {error}") from error
-        self._scheduler = scheduler
+        self._scheduler, self._workers = scheduler, workers or backends.cores()
 
     def map(self, work: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R | Exception]]:
         """See Backend.map; an error that a worker's installation can cause names the worker."""
@@ -65,13 +72,13 @@ class Dask:
                 for future, result in finished:
                     yield running.pop(future), self._known(result)
             finally:
-                if running:
+                if running and self._scheduler is not None:
                     _stop(client, list(running))
 
     def _known(self, result: Any) -> Any:
         # Not the status of the future: it is "lost" where the worker of a result that is here has died since.
         if isinstance(result, self._dask.CancelledError):
-            raise RunError(f"the connection to the Dask scheduler at {self._scheduler} was lost; run again")
+            raise RunError("the connection to the Dask scheduler was lost; run again")
         erred = isinstance(result, tuple) and len(result) == 3 and isinstance(result[1], BaseException)
         error = result[1] if erred else None
         if isinstance(error, self._dask.KilledWorker):
@@ -80,7 +87,29 @@ class Dask:
         return result if error is None else error
 
     @contextlib.contextmanager
+    def _started(self) -> Iterator[Any]:
+        with (
+            backends.environment(ENVIRONMENT),
+            import_module("dask").config.set(SETTINGS),
+            self._dask.LocalCluster(
+                n_workers=self._workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,
+                host="127.0.0.1",
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},  # else it is open to all
+                security=self._key,
+                silence_logs=logging.CRITICAL,
+            ) as cluster,
+        ):
+            yield cluster
+
+    @contextlib.contextmanager
     def _connected(self) -> Iterator[Any]:
+        if self._scheduler is None:
+            with self._started() as cluster, self._dask.Client(cluster, set_as_default=False) as client:
+                yield client
+            return
         if not self._scheduler.startswith("tls://"):
             logger.warning(OPEN_SCHEDULER, self._scheduler)
         # A client that cannot connect is closed here: the garbage collector may close it in the thread of another loop
