@@ -73,6 +73,10 @@ BUILTIN: dict[str, dict[str, tuple[dict[str, Any], Floats]]] = {
         "columns alike": ({"max_weight": 1}, COMPLEMENT),
         "contexts alike": ({"n_actions": 3}, np.full((3, 2), 0.5)),
         "one context": ({}, ONE),
+        "a score each, binary": ({"n_actions": 3, "max_weight": 1, "max_features": 1, "scores": "each"}, MORE_BINARY),
+        "a score each, integers": ({"n_actions": 3, "max_weight": 1, "scores": "each"}, MORE_INTEGERS[:, :1]),
+        "a score each, reals": ({"n_actions": 2, "max_weight": 1, "thresholds": 1, "scores": "each"}, MORE_REALS[:6]),
+        "a score each, columns alike": ({"n_actions": 2, "max_weight": 1, "scores": "each"}, COMPLEMENT),
     },
     "halfspaces": {
         "square": ({}, np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])),

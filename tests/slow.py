@@ -62,6 +62,7 @@ SLOW = {
     "tests/policies/test_memory.py": "what is kept of large tables",
     "tests/oracles/test_near_best.py": "every class and kind against the list of all policies",
     "tests/policies/test_trees_states.py": DEEP,
+    "tests/policies/test_linear_each.py": "programs and searches on many instances",
     "tests/experiments/results/figures/test_page.py": "pages of large studies",
     "tests/test_kernels.py::test_python_may_call_what_other_kernels_call": "kernels compiled in a process of their own",
     "tests/test_readmes.py::test_every_command_is_one": "scripts and commands asked for their help",

@@ -99,7 +99,7 @@ class Halfspaces(NamedClass):
         if whole("n_actions", self.n_actions, 2) != 2:
             raise InputError(
                 f"halfspaces have two sides: n_actions must be 2, got {self.n_actions}; "
-                "linear_rules with integer weights take more, where actions are in order"
+                "linear_rules with integer weights take more"
             )
 
     def _on(self, contexts: Floats, names: Names) -> OpenedHalfspaces:

@@ -7,9 +7,12 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct, Thresholds, cut_points
+from policies.linear.each_rule import HighestScore, bases_of
 from policies.linear.labelings import ScoreKind
 from policies.linear.rule import LinearRule, Steps, points_of
 from policies.names import Names
+
+ScoringRule = LinearRule | HighestScore
 
 # Sums of this many such integers times small weights are exact in float64.
 LARGEST_WHOLE = 2.0**40
@@ -46,10 +49,14 @@ class Scored:
         features = int(self.copies.sum())
         self.limit = features if max_features is None else min(max_features, features)
 
-    def table(self) -> Floats:
-        """Return the columns (g, columns) without the common factor of all, which scales scores and cuts alike."""
+    def whole_table(self) -> Ints:
+        """Return the columns side by side (g, columns)."""
         values = [column.values for column in self.columns]
-        table = np.array(values, dtype=np.int64).reshape(len(values), len(self.points)).T
+        return np.array(values, dtype=np.int64).reshape(len(values), len(self.points)).T
+
+    def table(self) -> Floats:
+        """Return ``whole_table`` without the common factor of all its entries, which scales scores and cuts alike."""
+        table = self.whole_table()
         return (table // max(1, int(np.gcd.reduce(table, axis=None)))).astype(float)
 
     def columns_of(self, contexts: Floats) -> list[Floats]:
@@ -57,9 +64,15 @@ class Scored:
         shifted = points_of(contexts, self.steps) - self.points[0]
         return [sign * shifted[:, feature] for feature, sign in (column.members[0] for column in self.columns)]
 
-    def rule(self, totals: Floats | Ints, labels: Ints) -> LinearRule:
-        """Return the rule with total weights (columns,) that gives the contexts ``labels`` (g,)."""
-        weights = self._split(totals if np.ptp(labels) else 0 * totals)
+    def rule(self, totals: Floats | Ints, labels: Ints) -> ScoringRule:
+        """Return the rule with total weights (columns,), or (columns, K), that gives the contexts ``labels`` (g,)."""
+        return self.labelled(self._split(totals if np.ptp(labels) else 0 * totals), labels)
+
+    def labelled(self, weights: Ints, labels: Ints) -> ScoringRule:
+        """Return the rule with these weights (d,), or (d, K), of the features that gives the contexts ``labels``."""
+        if weights.ndim == 2:
+            bases = bases_of(self.points @ weights, labels)
+            return HighestScore(tuple(map(tuple, weights.T.tolist())), bases, self.steps, self.names)
         weights = weights // max(1, int(np.gcd.reduce(weights)))
         scores = self.points @ weights
         cuts = (int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(self.n_actions - 1))
@@ -70,8 +83,8 @@ class Scored:
         return LinearRule(tuple(weights.tolist()), cuts, self.steps, self.names)
 
     def _split(self, totals: Floats | Ints) -> Ints:
-        """Return the weights (d,) of features; those of one column are filled one after the other."""
-        weights = np.zeros(len(self.steps), dtype=np.int64)
+        """Return the weights (d,), or (d, K), of features; those of one column are filled one after the other."""
+        weights = np.zeros((len(self.steps), *totals.shape[1:]), dtype=np.int64)
         for total, column in zip(totals, self.columns, strict=True):
             for filled, (feature, sign) in enumerate(column.members):
                 left = np.clip(np.abs(total) - filled * self.max_weight, 0, self.max_weight)

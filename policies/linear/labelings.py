@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import combinations_with_replacement
-from math import comb, prod
+from itertools import combinations_with_replacement, permutations, product
+from math import comb, factorial, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,8 @@ Labels = npt.NDArray[np.int8]
 
 # Numbers held at a time.
 BLOCK = 2**21
+# Differences of scores that 32 bits hold several times.
+LARGEST_SMALL = 2**24
 
 Grid = tuple[int, ...]
 
@@ -39,7 +41,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelTable:
-    """The labelings (N, P) of a grid, sorted, its last column the fastest, and weights (N, s)."""
+    """The labelings (N, P) of a grid, sorted, its last column the fastest, and weights (N, s), or (N, s, K)."""
 
     labels: Labels
     weights: Ints
@@ -55,7 +57,8 @@ class LabelTable:
     @cached_property
     def sizes(self) -> Ints:
         """How many columns have a weight (N,)."""
-        return np.asarray(np.count_nonzero(self.weights, axis=1))
+        weights = self.weights if self.weights.ndim == 2 else self.weights.any(axis=2)
+        return np.asarray(np.count_nonzero(weights, axis=1))
 
 
 class Diagram(NamedTuple):
@@ -116,7 +119,7 @@ class ScoreKind(ABC):
 
     @abstractmethod
     def weights(self, bounds: Sequence[int]) -> Ints:
-        """Return the weights (N, s) to try within ``bounds``, few features and small ones first."""
+        """Return the weights to try, (N, s) or (N, s, K), within ``bounds``, few features and small ones first."""
 
     @abstractmethod
     def keys(self, points: Ints, weights: Ints, words: Words) -> tuple[Ints, Ints]:
@@ -163,6 +166,84 @@ class OneScore(ScoreKind):
         cuts = np.array(list(combinations_with_replacement(range(len(points) + 1), self.n_actions - 1)))
         possible = divides[:, cuts].all(axis=2)
         return above[:, cuts].sum(axis=2)[possible], np.nonzero(possible)[0]
+
+
+class EachScore(ScoreKind):
+    """A score for each action, of which the highest plays, of equal ones the first.
+
+    A common shift of the weights of a column changes no label, so of all alike the smallest are taken. Bases, which
+    scores begin with, are any integers. Those that give a labeling form a lattice, and in its least point the base of
+    an action that is played is at the least that puts it ahead of an action placed before it at some pattern, action 0
+    at 0: so all labelings come from placing the actions one after the other, in every order.
+    """
+
+    @property
+    def all_made_by(self) -> tuple[int, ...]:
+        """Of three columns known for three actions alone.
+
+        Of two columns, weights of 1 make every labeling but those that are alike on either diagonal and differ between
+        them, which no weights make. Of three columns and three actions weights of 2 make 2 937 labelings: for each of
+        the other 3 624 real weights and bases have no solution (scipy's linprog).
+        """
+        return (0, 1, 1, 2) if self.n_actions <= 3 else (0, 1, 1)
+
+    def n_weights(self, bound: int) -> int:
+        """Return how many vectors of K weights there are, of those alike but for a shift one."""
+        return int((2 * bound + 1) ** self.n_actions - (2 * bound) ** self.n_actions)
+
+    def n_placements(self, n_patterns: int) -> int:
+        return factorial(self.n_actions - 1) * prod(k * n_patterns + 1 for k in range(1, self.n_actions))
+
+    def weights(self, bounds: Sequence[int]) -> Ints:
+        vectors = [self._column_weights(bound) for bound in bounds]
+        chosen = product_of([range(len(each)) for each in vectors])
+        every = np.empty((*chosen.shape, self.n_actions), dtype=np.int64)
+        for column, each in enumerate(vectors):
+            every[:, column] = each[chosen[:, column]]
+        return every[np.lexsort((np.abs(every).sum(axis=(1, 2)), every.any(axis=2).sum(axis=1)))]
+
+    def _column_weights(self, bound: int) -> Ints:
+        """Return the weights (n, K) of one column, 0 first, of those alike but for a shift the smallest."""
+        box = sorted(product(range(-bound, bound + 1), repeat=self.n_actions), key=lambda w: (sum(map(abs, w)), w))
+        smallest: dict[tuple[int, ...], tuple[int, ...]] = {}
+        for vector in box:
+            smallest.setdefault(tuple(w - vector[0] for w in vector), vector)
+        return np.array(list(smallest.values()), dtype=np.int64)
+
+    def keys(self, points: Ints, weights: Ints, words: Words) -> tuple[Ints, Ints]:
+        labels = labels_of(np.einsum("ps,nsk->npk", points, weights))
+        makers = np.repeat(np.arange(len(weights)), labels.shape[1])
+        return np.asarray(labels.reshape(-1, len(points)) @ words.digits), makers
+
+
+def labels_of(scores: Ints) -> Labels:
+    """Return the labels (n, c, P) of patterns with ``scores`` (n, P, K), by enough bases to give all that any give."""
+    scores = scores.astype(np.int32 if np.ptp(scores) < LARGEST_SMALL else np.int64)  # the smaller ones are quicker
+    orders = permutations(range(1, scores.shape[2]))
+    bases = np.concatenate([_placed(scores, order) for order in orders], axis=1)  # (n, c, K)
+    best = scores[:, None, :, 0] + bases[:, :, None, 0]
+    labels = np.zeros(best.shape, dtype=np.int8)
+    for action in range(1, scores.shape[2]):
+        own = scores[:, None, :, action] + bases[:, :, None, action]
+        labels[own > best] = action
+        best = np.maximum(best, own)
+    return labels
+
+
+def _placed(scores: Ints, order: Sequence[int]) -> Ints:
+    """Return the bases (n, c, K) of actions that are placed in this order, or left behind action 0 everywhere."""
+    n, n_patterns, K = scores.shape
+    never = -1 - np.ptp(scores)
+    bases, before = np.full((n, 1, K), never, dtype=scores.dtype), [0]
+    bases[:, :, 0] = 0
+    for action in order:
+        least = [scores[:, :, b] - scores[:, :, action] + (action > b) for b in before]  # (n, P)
+        tried = [(bases[:, :, [b]] + ahead[:, None]).reshape(n, -1) for b, ahead in zip(before, least, strict=True)]
+        tried.insert(0, np.full(bases.shape[:2], never))
+        bases = np.concatenate([bases, *(np.repeat(bases, n_patterns, axis=1) for _ in before)], axis=1)
+        bases[:, :, action] = np.concatenate(tried, axis=1)
+        before.append(action)
+    return bases
 
 
 @lru_cache(maxsize=256)

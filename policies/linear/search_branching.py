@@ -20,8 +20,7 @@ import numpy.typing as npt
 from milpcb.core.kernels import compiled, copy
 from milpcb.protocols import Search
 from milpcb.types import Floats, Ints
-from policies.linear.geometry import Scored
-from policies.linear.rule import LinearRule
+from policies.linear.geometry import Scored, ScoringRule
 
 Array = npt.NDArray[Any]
 # Whole gains add up exactly; others to this share of their absolute sum.
@@ -39,7 +38,7 @@ class BranchingSearch(Search):
     def value(self, costs: Floats) -> float:
         return self.minimise(costs)[0]
 
-    def minimise(self, costs: Floats) -> tuple[float, LinearRule]:
+    def minimise(self, costs: Floats) -> tuple[float, ScoringRule]:
         weights, labels = self._solve(costs[:, 1] - costs[:, 0])
         return float(costs[np.arange(len(costs)), labels].sum()), self._scored.rule(weights, labels)
 

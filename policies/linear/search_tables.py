@@ -19,7 +19,7 @@ from milpcb.core.marks import first_of_each, key_tables, marks
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import Listing, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints
-from policies.linear.rule import LinearRule
+from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Batch, Supports
 
 AT_ONCE = 2**11  # supports at a time
@@ -74,7 +74,7 @@ class TableTerms(Terms):
     def value(self, totals: Floats) -> float:
         return self._least(totals)[0]
 
-    def minimise(self, totals: Floats) -> tuple[float, LinearRule]:
+    def minimise(self, totals: Floats) -> tuple[float, ScoringRule]:
         """Return the least total and a rule that attains it: of equals, one whose support has the lowest bound."""
         total, row = self._least(totals)
         if row is None:
@@ -117,7 +117,7 @@ class TableTerms(Terms):
         every = every[first_of_each(every["mark"])]
         kept = every[np.argsort(every["total"], kind="stable")[:MOST_KEPT]]
 
-        def policy(place: int) -> LinearRule:
+        def policy(place: int) -> ScoringRule:
             row = kept[place]
             batch = self._batches[row["batch"]]
             return self._supports.rule(batch, batch.supports[row["support"]], int(row["number"]))

@@ -22,16 +22,15 @@ import numpy as np
 
 from milpcb.core.decimals import about, beyond
 from milpcb.types import Floats, Ints
-from policies.linear.geometry import Scored
+from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.labelings import Grid, LabelTable, Shape, support_table
-from policies.linear.rule import LinearRule
 from policies.literals import LARGEST
 
 if TYPE_CHECKING:
     from policies.linear.template import Template
 
 
-# Labels looked at to build a table, which takes a second or two; the table is then kept.
+# Labels looked at to build a table, which takes a few seconds at the most; the table is then kept.
 MOST_LABELS = 2 * 10**8
 # Prices of all patterns of all supports, which a query computes: 240 MB and half a second.
 MOST_PRICES = 3 * 10**7
@@ -128,10 +127,10 @@ class Supports:
             codes[:, c] = np.minimum(np.searchsorted(grid, values), len(grid) - 1)
         return codes
 
-    def rule(self, batch: Batch, columns: Ints, row: int) -> LinearRule:
+    def rule(self, batch: Batch, columns: Ints, row: int) -> ScoringRule:
         """Return the rule of a row of a batch's table on ``columns`` (s,)."""
         patterns = _mixed(self._codes[columns].T, batch.sizes)
-        totals = np.zeros(len(self.scored.columns), dtype=np.int64)
+        totals = np.zeros((len(self.scored.columns), *batch.table.weights.shape[2:]), dtype=np.int64)
         totals[columns] = batch.table.weights[row]
         return self.scored.rule(totals, batch.table.labels[row, patterns].astype(np.int64))
 

@@ -34,6 +34,7 @@ PROGRAMS: dict[str, tuple[PolicyClass, int, int, bool, list[Constraint]]] = {  #
     "trees, action 1 on at most a third": (TREES, 200, 12, True, [share_at_most(1, 1 / 3)]),
     "trees, parity": (TREES, 200, 12, True, [parity(1, 0, 0.1)]),
     "halfspaces": (Halfspaces(), 60, 3, False, []),
+    'linear rules, scores="each"': (LinearRules(2, max_features=2, scores="each"), 100, 8, True, []),
     "linear rules, weights to 5": (LinearRules(2), 100, 8, True, []),
 }
 

@@ -219,6 +219,13 @@ def _linear_rules(size: Size, rng: Rng) -> Drawn:
     return Drawn("LinearRules", options, contexts, listed, float(len(contexts) * n_actions))
 
 
+def _scores_each(size: Size, rng: Rng) -> Drawn:
+    drawn = _linear_rules(size._replace(features=min(size.features, 2)), rng)
+    points = np.rint(np.clip(drawn.contexts, 0.0, 1.0))
+    options = drawn.options | {"scores": "each", "max_weight": 1}
+    return Drawn("LinearRules", options, points, options["n_actions"] * drawn.log_listed, drawn.columns)
+
+
 def _halfspaces(size: Size, rng: Rng) -> Drawn:
     contexts = _contexts(rng, size._replace(features=min(size.features, 3)), 9)
     return Drawn("Halfspaces", {"n_actions": 2}, contexts, len(contexts) * log(2), float(len(contexts)))
@@ -245,6 +252,7 @@ CLASSES: dict[str, Callable[[Size, Rng], Drawn]] = {
     "box rules": _box_rules,
     "monotone rules": _monotone_rules,
     "linear rules": _linear_rules,
+    "linear rules, each": _scores_each,
     "halfspaces": _halfspaces,
     "finite class": _finite_class,
 }

@@ -47,9 +47,10 @@ ARGUMENTS: list[tuple[str, dict[str, Any], str]] = [
             ({"logged_actions": [0, 1]}, "2 actions"),
         )
     ),
-    ("halfspaces", {"n_actions": 3}, "n_actions must be 2, got 3; linear_rules with integer weights take more, where"),
+    ("halfspaces", {"n_actions": 3}, "n_actions must be 2, got 3; linear_rules with integer weights take more"),
     *(("linear_rules", {"max_weight": weight}, "max_weight") for weight in (0, 1.5, None)),
     ("linear_rules", {"max_features": 0}, "max_features"),
+    ("linear_rules", {"scores": "all"}, "each, one"),
     *(("monotone_rules", {"directions": way}, "directions") for way in ([1, 0], 1, "up", [1, 1, -1])),
     ("rule_lists", {"max_rules": 0}, "max_rules"),
     ("rule_lists", {"thresholds": [[np.inf]]}, "finite"),

@@ -138,6 +138,18 @@ def _scores(rules: LinearRules, points: Floats) -> Ints:
     return np.array(sorted(found))
 
 
+def highest(rules: LinearRules, points: Floats) -> Ints:
+    """Return all labels by the highest of K scores, of weights and bases in a box, on integers."""
+    found, K, d = set[tuple[int, ...]](), rules.n_actions, points.shape[1]
+    for weights in product(range(-rules.max_weight, rules.max_weight + 1), repeat=K * d):
+        scores = points @ np.reshape(weights, (d, K))
+        furthest = (K - 1) * (int(np.ptp(scores)) + 1)
+        bases = np.array(list(product(range(-furthest, furthest + 1), repeat=K - 1)))
+        labels = (scores + np.pad(bases, ((0, 0), (1, 0)))[:, None]).argmax(axis=2)
+        found |= set(map(tuple, np.unique(labels, axis=0).tolist()))
+    return np.array(sorted(found))
+
+
 # ------------------------------------------------------------------------------------------------ derivations
 
 
@@ -219,7 +231,8 @@ def _of_scores(rules: Any, contexts: Floats, opened: Any) -> Ints | None:
         grid = np.array(list(product(*(np.unique(points[:, c]) for c in support))))
         at = [int(np.flatnonzero((grid == point).all(axis=1))[0]) for point in points[:, support]]
         every = LinearRules(rules.n_actions, max_weight=rules.max_weight)
-        found += [labels[at] for labels in _scores(every, grid)]
+        labelings = _scores(every, grid) if rules.scores == "one" else highest(every, grid)
+        found += [labels[at] for labels in labelings]
     return np.array(found)[:, opened.group]
 
 

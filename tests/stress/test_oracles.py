@@ -7,7 +7,7 @@ constraints, attained exactly or beyond all policies, by lists of all policies a
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 from unittest.mock import patch
 
 import numpy as np
@@ -297,6 +297,8 @@ SCORING = {
     "three actions": ((0, 1), 3, (1, 6), 3),
     "four values": ((-2, 0, 1, 5), 2, (1, 4), 2),
     "alike columns": ((0, 3), 3, (2, 5), 3),
+    "a score each": ((0, 1), 3, (1, 6), 2),
+    "a score each, three values": ((0, 1, 4), 3, (1, 3), 1),
 }
 FEW = 8  # contexts of a question to HiGHS
 
@@ -330,7 +332,8 @@ def draw_scoring(name: str, rng: np.random.Generator) -> tuple[Case, Ints]:
     if name == "alike columns":
         contexts[:, -1] = rng.choice([1, -1]) * contexts[:, 0] + rng.integers(3)
     weight = 5 if limit > 3 else int(rng.integers(1, 6 if len(values) == 2 and n_actions == 2 else 3))
-    rules = LinearRules(n_actions, max_weight=weight, max_features=min(limit, d))
+    scores: Literal["one", "each"] = "each" if "each" in name else "one"
+    rules = LinearRules(n_actions, max_weight=weight, max_features=min(limit, d), scores=scores)
     largest = int(rng.choice([1, 9, 10**6]))  # of small ones many rules tie
     factor = 1.0 if rng.random() < 0.7 else float(rng.random())
     costs = rng.integers(-largest, largest + 1, (m, n_actions)) * factor
