@@ -5,6 +5,7 @@ a box of intervals of features, a score of weights. ``written`` has the derivati
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, permutations, product
 from typing import Any
@@ -40,8 +41,8 @@ def best(policies: Any, contexts: Floats, costs: Floats, row: int) -> Floats | N
         return _best_tree(policies, contexts, costs, row)
     if isinstance(policies, BoxRules):
         return profile(costs, _boxes(policies, contexts), row)
-    if isinstance(policies, LinearRules) and policies.thresholds is None:
-        return profile(costs, _scores(policies, contexts), row)
+    if isinstance(policies, LinearRules) and (contexts == np.rint(contexts)).all():
+        return profile(costs, scored(policies, contexts), row)
     return None
 
 
@@ -127,8 +128,10 @@ def _boxes(boxes: BoxRules, contexts: Floats) -> Ints:
     return np.array([np.where(np.frombuffer(inside, dtype=bool), a, b) for inside in held for a, b in actions])
 
 
-def _scores(rules: LinearRules, points: Floats) -> Ints:
-    """Return all labels by weights, at most so many of which are not 0, on integers."""
+def scored(rules: LinearRules, points: Floats) -> Ints:
+    """Return all labels by weights, at most so many features having some, on integers."""
+    if rules.scores == "each":
+        return _highest(rules, points)
     found, d = set[tuple[int, ...]](), points.shape[1]
     for weights in product(range(-int(rules.max_weight or 0), int(rules.max_weight or 0) + 1), repeat=d):
         if np.count_nonzero(weights) <= (rules.max_features or d):
@@ -138,11 +141,14 @@ def _scores(rules: LinearRules, points: Floats) -> Ints:
     return np.array(sorted(found))
 
 
-def highest(rules: LinearRules, points: Floats) -> Ints:
-    """Return all labels by the highest of K scores, of weights and bases in a box, on integers."""
+def _highest(rules: LinearRules, points: Floats) -> Ints:
+    """Return those by the highest of K scores, of weights and bases in a box."""
     found, K, d = set[tuple[int, ...]](), rules.n_actions, points.shape[1]
-    for weights in product(range(-rules.max_weight, rules.max_weight + 1), repeat=K * d):
-        scores = points @ np.reshape(weights, (d, K))
+    for chosen in product(range(-rules.max_weight, rules.max_weight + 1), repeat=K * d):
+        weights = np.reshape(chosen, (d, K))
+        if np.count_nonzero(weights.any(axis=1)) > (rules.max_features or d):
+            continue
+        scores = points @ weights
         furthest = (K - 1) * (int(np.ptp(scores)) + 1)
         bases = np.array(list(product(range(-furthest, furthest + 1), repeat=K - 1)))
         labels = (scores + np.pad(bases, ((0, 0), (1, 0)))[:, None]).argmax(axis=2)
@@ -230,9 +236,7 @@ def _of_scores(rules: Any, contexts: Floats, opened: Any) -> Ints | None:
     for support in combinations(range(points.shape[1]), opened.scored.limit):
         grid = np.array(list(product(*(np.unique(points[:, c]) for c in support))))
         at = [int(np.flatnonzero((grid == point).all(axis=1))[0]) for point in points[:, support]]
-        every = LinearRules(rules.n_actions, max_weight=rules.max_weight)
-        labelings = _scores(every, grid) if rules.scores == "one" else highest(every, grid)
-        found += [labels[at] for labels in labelings]
+        found += [labels[at] for labels in scored(replace(rules, max_features=None), grid)]
     return np.array(found)[:, opened.group]
 
 
