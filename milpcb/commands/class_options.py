@@ -109,9 +109,6 @@ def _ways(texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         yield column, way
 
 
-RULES = ("at_most", "never", "always", "parity")
-
-
 def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:
     from milpcb import estimators
 
@@ -128,7 +125,8 @@ def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:
 def rule_of(text: str, source: Source) -> Any:
     """Return the constraint of a text as options have it, "never call: age > 70"; None of others; InputError."""
     option, _, rest = text.partition(" ")
-    given = {name: (rest,) if option == name.replace("_", "-") else () for name in RULES}
+    names = ("at-most", "never", "always", "parity")
+    given = {name.replace("-", "_"): (rest,) if option == name else () for name in names}
     return next(_constraints(given, source), None)
 
 

@@ -285,10 +285,7 @@ class FromLog(PolicyEstimator):
         return scores(log, self.method, seed=self.random_state, treatment_cost=charge, **own, **options)
 
     def layout(self, sample: Any, log: Columns, numbers: Ints, learnt: Ints, model_rows: int = MODEL_ROWS) -> Layout:
-        """Return how rows become cells, by a sample of them; raises InputError where the rows themselves are needed.
-
-        ``numbers`` (n,) of the sampled rows are those in the log, those ``learnt`` of them may be fitted to.
-        """
+        """Return how rows become cells, by a sample of them with ``numbers`` in the log; models fit rows ``learnt``."""
         self._check_adds_up()
         frame = nw.from_native(sample, eager_only=True)
         read = log.features or [name for name in frame.columns if name not in log.names]

@@ -153,10 +153,7 @@ class Layout:
         return Statistics.empty(self.grid, len(self.actions), regressions=self.fits is not None)
 
     def add(self, frame: Any, number: int, *parts: tuple[Statistics, Any]) -> None:
-        """Add rows of a data frame to sums, to each of the ``parts`` those that it names; raises InputError.
-
-        ``number`` is that of the first row in the log.
-        """
+        """Add rows, the first with ``number`` in the log, to each of the ``parts`` those that it names; InputError."""
         values, codes, known = self.read(frame)
         known = replace(known, barred=self._barred(codes, known))
         if self.fits is not None:
@@ -202,16 +199,13 @@ class Layout:
         return replace(self, parts=tuple(found))
 
     def with_models(self, frame: Any, values: Read, known: Known, numbers: Ints, learnt: Ints) -> Layout:
-        """Return the layout with models of the outcome, fitted to the rows ``learnt`` of a sample that was read.
-
-        ``numbers`` (n,) are those of its rows in the log. Raises InputError.
-        """
+        """Return the layout with models of the outcome, fitted to the rows ``learnt`` of a sample that was read."""
         read, (cv, seed) = self._features(frame, values), self.folds
         done, propensity = np.array(self.actions)[known.action], RANDOMISED if self.log.randomised else known.propensity
         log = read_log(read, done, reward=known.outcome, propensity=propensity, actions=self.actions).take(learnt)
         fold = folds_of(log, folds_in_pass(numbers[learnt], whole("cv", cv, 2), seed), seed)
         model, features = default(OUTCOME, log, seed) if self.model is None else (self.model, log.features)
-        return replace(self, fits=fitted(OUTCOME, log, features, model, fold, range(cv)))
+        return replace(self, fits=fitted(OUTCOME, log, features, model, fold, np.arange(cv)))
 
     def _features(self, batch: Any, values: Read) -> Any:
         """Return features of rows as models read them: numbers by columns that were read, or the data frame."""

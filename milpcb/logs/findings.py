@@ -31,8 +31,7 @@ class Asked:
     holdout: float = 0.0  # share (0..1) of the rows that are kept aside, and that nothing is learnt from
     seed: int = 0  # of everything that is drawn
     limits: tuple[Limit, ...] = ()  # on other outcomes, which the rule keeps with the confidence ``level``
-    # strings whose prices are asked for, see milpcb.logs.questions, with the constraint of those that are one, or None
-    restrictions: Mapping[str, Any] = field(default_factory=dict)
+    restrictions: Mapping[str, Any] = field(default_factory=dict)  # texts that are priced, and their constraint or None
     front: str = ""  # a second outcome, and which way is better; "" for none
     # how much less a rule may look worth to do as well as the best; None: it goes by the band
     near: float | None = None

@@ -21,10 +21,7 @@ Progress = Callable[[int, int], None]  # called with how much is done, and how m
 
 
 def folds_of(log: Log, cv: Any, seed: int) -> Ints:
-    """Return the number of the fold (n,) of each row: ``cv`` if it is that, else of ``cv`` folds that are dealt out.
-
-    Raises InputError where there are too few rows, or all of an action are in one fold.
-    """
+    """Return the number of the fold (n,) of each row: ``cv`` if it is that, else dealt out; InputError for too few."""
     fold = whole_array("cv", cv) if hasattr(cv, "__len__") else _dealt(log, whole("cv", cv, 2), seed)
     if fold.shape != (len(log),):
         raise InputError(f"cv must be a number of folds, or the fold of each of the {len(log)} rows, got {shown(cv)}")
@@ -85,23 +82,13 @@ class Fits:
 def cross_fitted(role: str, log: Log, model: Any, seed: int, fold: Ints, progress: Progress | None = None) -> Floats:
     """Return the predictions (n, K) of each row of a log, by models that were fitted to the other folds."""
     template, features = (model, log.features) if model is not None else default(role, log, seed)
-    fits = fitted(role, log, features, template, fold, np.unique(fold).tolist(), progress)
-    return fits.predict(features, fold)
+    return fitted(role, log, features, template, fold, np.unique(fold), progress).predict(features, fold)
 
 
 def fitted(
-    role: str,
-    log: Log,
-    features: Any,
-    model: Any,
-    fold: Ints,
-    left_out: Sequence[int],
-    progress: Progress | None = None,
+    role: str, log: Log, features: Any, model: Any, fold: Ints, left_out: Ints, progress: Progress | None = None
 ) -> Fits:
-    """Return copies of a model that reads ``features``, without each fold that is to be ``left_out``.
-
-    They use one thread, so that the same log gives the same bytes; ``progress`` is called after those of each action.
-    """
+    """Return copies of a model that reads ``features``, for each fold ``left_out``; one thread gives equal bytes."""
     with needs("learn", NEEDS[role]):
         from sklearn.base import clone, is_classifier
         from sklearn.utils import _safe_indexing
