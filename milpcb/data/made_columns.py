@@ -14,13 +14,13 @@ from milpcb.data.fields import Field
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.types import Floats
 
-FEW = 4  # categories, missing being one, that are tested by every subset of them; more are by one against the rest
+FEW = 4  # categories, missing being one, up to which every subset of them is tested; of more each against the rest
 MOST_CATEGORIES = 100  # each is a literal of its own: beyond it a column is rather an identifier
 SIDES = ("either", "yes", "no")  # of a comparison, for a missing number
 
 
 def make_columns(
-    values: Mapping[str, Values], fields: Sequence[Field], *, missing: str, scores: bool
+    values: Mapping[str, Values], fields: Sequence[Field], *, missing: str, scores: bool, few: int = FEW
 ) -> tuple[Column, ...]:
     """Return what the numbers that a policy class reads are made of: those of ``fields``, whose values (n,) are given.
 
@@ -33,7 +33,7 @@ def make_columns(
         if field.is_number:
             found += _numbers(field.name, column, missing, scores=scores)
         else:
-            found += _categories(field, set(column.tolist()), inside=int(scores))
+            found += _categories(field, set(column.tolist()), int(scores), few)
     return tuple(found)
 
 
@@ -42,7 +42,7 @@ def declared_columns(field: Field, cuts: Sequence[float]) -> tuple[Column, ...]:
     if field.is_number:
         return tuple(_numbers(field.name, np.array([np.nan, *cuts] if field.missing else cuts), "either", scores=False))
     known = {*field.values, *([None] if field.missing else [])}
-    return tuple(_categories(field, known, inside=0, closed=field.kind == "boolean"))
+    return tuple(_categories(field, known, 0, closed=field.kind == "boolean"))
 
 
 def chosen_features(features: Any, names: Sequence[str]) -> tuple[str, ...]:
@@ -80,19 +80,21 @@ def _numbers(name: str, column: Floats, missing: str, *, scores: bool) -> Iterat
         yield Number(name, above)
 
 
-def _categories(field: Field, present: set[Value], inside: int, *, closed: bool = True) -> Iterator[Column]:
+def _categories(
+    field: Field, present: set[Value], inside: int, few: int = FEW, *, closed: bool = True
+) -> Iterator[Column]:
     """Yield the memberships that divide rows; where no others come (``closed``), of a set and the rest the smaller."""
     categories = sorted(present, key=_rank)
     count = len(categories)
     if closed and count > MOST_CATEGORIES:
         what = f"column '{clipped(field.name)}' has {spaced(count)} different strings, and at most {MOST_CATEGORIES}"
         raise InputError(f"{what} are tested: group them, or name the other columns in features")
-    most = 1 if count > FEW else max(count // 2, int(not closed))
+    most = 1 if count > few else max(count // 2, int(not closed))
     for size in range(1, most + 1):
         for chosen in combinations(categories, size):
             if not closed or 2 * size < count or chosen[0] == categories[0]:
                 yield Membership(field.name, chosen, inside)
-    if field.kind == "ordered category" and count > FEW:
+    if field.kind == "ordered category" and count > few:
         in_order = [value for value in field.values if value in present]
         for size in range(2, len(in_order) - 1 + (None in present)):
             yield Membership(field.name, tuple(in_order[:size]), inside)

@@ -20,7 +20,7 @@ from milpcb.constraints.by_names import NAMES, as_document, bind_all
 from milpcb.core.checks import check_gap, check_time_limit, choice, whole
 from milpcb.data.actions import action_name, check_order, named_class, own_names
 from milpcb.data.columns import Column, Membership, Number, encoded
-from milpcb.data.made_columns import SIDES, chosen_features, make_columns
+from milpcb.data.made_columns import FEW, SIDES, chosen_features, make_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, MilpcbError, OracleInexact, SearchTooLargeError
 from milpcb.estimators.inputs import Features, checked, read_weights
@@ -33,7 +33,7 @@ from milpcb.plugins import registry
 from milpcb.protocols import Opened, PolicyClass, open_class
 from milpcb.types import Answer, Floats, Ints, Stop
 
-FORMAT = 5  # of an estimator in JSON
+FORMAT = 6  # of an estimator in JSON
 VALUES = ("policy_value_", "lower_bound_", "optimal_", "maximise_")
 SECTIONS = ("Parameters", "Attributes")
 SECTION = r"(?ms)^{}\n-+\n(.*?)\n*(?=^\w[\w ]*\n-+\n|\Z)"  # of a docstring, and what stands in it
@@ -51,6 +51,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     missing : the side of a comparison such as age <= 40 for a missing number: "yes" as if it held, "no" as if it
         failed, "either" as the search finds best; a test that it is missing stands beside. With "yes" and "no" columns
         that were never missing may be missing later
+    most_subsets : up to so many categories of a column, missing being one, are tested by every subset, as in region in
+        {north, west}; of more each is tested against the rest
     constraints : what the policy must keep, see share_at_most, parity, mean_at_most, never, always
     monotone : names of columns of numbers, each with "more": the action never goes down, in the order of the actions,
         as the column grows, whatever the other columns are (of values that were seen); or with "less": it never goes
@@ -80,6 +82,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     features: Any = None
     missing: str = "either"
+    most_subsets: int = FEW
     constraints: Any = ()
     monotone: Any = None
     kind: str = "auto"
@@ -218,8 +221,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _columns(self, features: Features, names: Sequence[str], weight: Floats) -> tuple[Column, ...]:
         choice("missing", self.missing, SIDES)
-        chosen = [features.schema[name] for name in names]
-        made = make_columns(features.values, chosen, missing=self.missing, scores=self._adds_up)
+        chosen, few = [features.schema[name] for name in names], whole("most_subsets", self.most_subsets, 1)
+        made = make_columns(features.values, chosen, missing=self.missing, scores=self._adds_up, few=few)
         if self._adds_up:
             made = tuple(as_tests(made, self._thresholds(), names, features.values, weight))
         return made or (Membership(names[0], (None,)),)  # nothing to test: some number must be there

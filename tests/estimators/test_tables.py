@@ -1,6 +1,7 @@
 """Tables with strings and missing values: tests in words, sides of what is missing; weights of rows, and exact sums."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -58,6 +59,18 @@ def test_a_test_in_words(column, costs, words):
     assert words in text
     assert actions == np.argmin(costs, axis=1).tolist()
     assert tree.optimal_
+
+
+@pytest.mark.parametrize("most", [1, 5, 6])
+def test_up_to_most_subsets_categories_are_tested_by_every_subset(most):
+    """Of six, one missing: the best stump divides them in the best way of all, or takes one out; by brute force."""
+    rng = np.random.default_rng(most)
+    values, table = ["a", "b", "c", "d", "e", None], rng.normal(size=(6, 2))
+    sides = [np.array(side) for side in product((False, True), repeat=6)]
+    asked = sides if most == 6 else [side for side in sides if sum(side) in (0, 1)]
+    least = min(sum(table[there].sum(axis=0).min() for there in (side, ~side)) for side in asked)
+    tree = OptimalPolicyTree(max_depth=1, most_subsets=most).fit(pd.DataFrame({"x": values}), table)
+    assert tree.policy_value_ == pytest.approx(least / 6)
 
 
 def test_missing_goes_where_it_is_asked_to():
