@@ -10,7 +10,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import flag, whole
 from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.inputs import checked, read_features, read_targets, read_weights
+from milpcb.estimators.inputs import checked, read_features, read_targets, read_weights, warn_of_alike
 from milpcb.estimators.logged import FromLog
 from milpcb.estimators.rows import Rows, total_of
 from milpcb.plugins import registry
@@ -41,6 +41,7 @@ class FromCosts(PolicyEstimator):
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         features = read_features(self, checked(self, X, reset=True))
         targets, actions = read_targets(y, len(features), maximise=flag("maximise", self.maximise))
+        warn_of_alike(actions)
         weight = read_weights(sample_weight, len(features))
         return self._learn(features, targets, actions, weight, maximise=self.maximise)
 

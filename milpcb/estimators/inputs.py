@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -13,10 +14,11 @@ from sklearn.utils.validation import validate_data
 from milpcb.core.checks import LARGEST, number_array
 from milpcb.data.actions import action_name, columns_of, is_missing, place, places
 from milpcb.data.columns import Values
+from milpcb.data.fields import odd_words
 from milpcb.data.frames import as_array, check_once, is_frame, table_names
 from milpcb.data.schema import Schema
 from milpcb.data.tables import frame_of
-from milpcb.errors import InputError, shown
+from milpcb.errors import InputError, LogWarning, shown
 from milpcb.offline.log import RANDOMISED
 from milpcb.types import Bools, Floats
 
@@ -124,6 +126,12 @@ def _of_labels(labels: Any, *, maximise: bool, actions: Any, log: bool) -> tuple
     names = [action_name(action) for action in known.tolist()]
     right = places("y", labels, names, unknown=-1)[:, None] == np.arange(len(names))
     return (right if maximise else ~right).astype(float), known
+
+
+def warn_of_alike(actions: Any) -> None:
+    """Warn of actions (K,) that may be one, misspelt."""
+    if odd := odd_words(map(action_name, actions.tolist())):
+        warnings.warn(f"the actions are {odd}", LogWarning, stacklevel=3)
 
 
 def _names(table: Any) -> list[Any]:

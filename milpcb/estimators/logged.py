@@ -18,7 +18,7 @@ from milpcb.data.actions import action_name
 from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.inputs import Columns, checked, read_features, read_targets, read_weights
+from milpcb.estimators.inputs import Columns, checked, read_features, read_targets, read_weights, warn_of_alike
 from milpcb.estimators.one_pass import Layout, Sample, batches_of, charges_of
 from milpcb.estimators.rows import Rows, best_under, explicit_cuts, guards_of, row_by_row, summed, total_of
 from milpcb.offline import Evaluation, Log, LowerEnds, NoWorseThan, Scores, best_reference, evaluate, read_log, scores
@@ -94,6 +94,7 @@ class FromLog(PolicyEstimator):
         features = read_features(self, X)
         weight = read_weights(sample_weight, len(features))
         agreement, actions = read_targets(done, len(features), maximise=True, log=True)
+        warn_of_alike(actions)
         if reward is None and cost is None:
             warnings.warn(IMITATES, UserWarning, stacklevel=2)
             self.scores_: Any = None
@@ -148,6 +149,7 @@ class FromLog(PolicyEstimator):
             layout.add(frame, start, (sums, slice(None)))
             start += len(frame)
         self.fit_statistics(layout, sums)
+        warn_of_alike(self.actions_)
         warn_of(self.compressed_.diagnostics)
         return self
 

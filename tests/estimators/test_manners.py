@@ -1,5 +1,6 @@
 """Estimators behave as scikit-learn's own: its checks, pipelines, searches over parameters, metadata routing."""
 
+import warnings
 from inspect import getattr_static
 from types import FunctionType
 
@@ -19,7 +20,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from milpcb import estimators
-from milpcb.errors import InputError
+from milpcb.errors import InputError, LogWarning
 from milpcb.estimators import LoggedPolicy, LoggedPolicyTree, OptimalPolicy, OptimalPolicyTree, OptimalScoringRule
 from milpcb.estimators.base import PolicyEstimator
 
@@ -154,3 +155,15 @@ def test_costs_and_rewards_of_a_log():
     found = tree.evaluate(fresh, done, reward=outcome, propensity=np.full(800, 0.5))
     assert [leaf.name for leaf in found.leaves] == [str(tree.actions_[a]) for a in tree.policy_.leaf_actions]
     assert all(leaf.value.lower < leaf.value.estimate < leaf.value.upper for leaf in found.leaves)
+
+
+@pytest.mark.parametrize("labels", [True, False], ids=["labels", "a table"])
+def test_actions_that_look_alike_are_warned_of(labels):
+    """They are two actions that may be one, misspelt; where they are known already nothing is said again."""
+    X, names = np.arange(8.0)[:, None], ["call", "Call "]
+    y = names * 4 if labels else pd.DataFrame(np.eye(2)[[0, 1] * 4], columns=names)
+    with pytest.warns(LogWarning, match="which are two strings to a rule") as found:
+        tree = OptimalPolicyTree().fit(X, y)
+    assert found[0].filename == __file__
+    with warnings.catch_warnings(action="error"):
+        tree.score(X, y)
