@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.core.checks import whole
+from milpcb.core.checks import real, whole
 from milpcb.environments.stream import BernoulliStream, Steps, check_opening, check_probability
 from milpcb.errors import InputError
 from milpcb.protocols import Opened, Policy, PolicyClass, open_class
@@ -16,9 +16,6 @@ from milpcb.rng import child
 from milpcb.types import Floats, Ints
 
 CANDIDATES = 32
-TURNS, SEASONS = 20, 4  # of an alternating leader, and of a year
-STEPS = 200  # times at which the weights of drifting policies move, evenly over the horizon
-SPEED = 4.0  # standard deviation of such a walk over the whole horizon
 
 
 @dataclass(frozen=True)
@@ -44,16 +41,18 @@ class Planted:
     cost_right: float = 0.3
     cost_wrong: float = 0.6
 
+    counts: ClassVar[Any] = (("n_actions", 2), ("n_contexts", 1), ("n_features", 1))  # options, and the least of each
+    probabilities: ClassVar[tuple[str, ...]] = ("cost_right", "cost_wrong")
     n_policies: ClassVar[int | None] = None  # how many are planted; None for one a phase
     feature_names: ClassVar[tuple[str, ...]] = ()
     action_names: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        whole("n_actions", self.n_actions, 2)
-        whole("n_contexts", self.n_contexts, 1)
+        for name, least in self.counts:
+            whole(name, getattr(self, name), least)
         whole("n_features", self.n_features, 1, 10_000)  # beyond, opening a class takes minutes
-        check_probability("cost_right", self.cost_right)
-        check_probability("cost_wrong", self.cost_wrong)
+        for name in self.probabilities:
+            check_probability(name, getattr(self, name))
         if self.cost_right > self.cost_wrong:
             raise InputError(
                 f"cost_right = {self.cost_right} must not exceed cost_wrong = {self.cost_wrong}: "
@@ -144,40 +143,45 @@ class Switching(Planted):
 class AlternatingLeader(Planted):
     """The policy that has paid least so far is about to be wrong, over and over; breaks follow-the-leader.
 
-    Two policies are planted; the first is right for half a turn, then each for a whole turn, of twenty in a run.
+    Two policies are planted; the first is right for half a turn, then each for a whole turn.
 
     Parameters
     ----------
     n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
+    n_turns : whole turns in a run, >= 1
 
     """
 
     n_policies = 2
+    counts = (*Planted.counts, ("n_turns", 1))
+    n_turns: int = 20
 
     def starts(self, horizon: int) -> Ints:
-        odd = 2 * np.arange(TURNS, dtype=np.int64) + 1  # turn i starts after (2 i + 1) / (2 n + 1) of all rounds
-        return np.array([0, *-(-odd * horizon // (2 * TURNS + 1))], dtype=np.int64)
+        odd = 2 * np.arange(self.n_turns, dtype=np.int64) + 1  # turn i starts after (2 i + 1) / (2 n + 1) of all rounds
+        return np.array([0, *-(-odd * horizon // (2 * self.n_turns + 1))], dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Seasonal(Planted):
-    """The same four situations come back for ever, which no fixed policy can follow; regret can be negative.
+    """The same few situations come back for ever, which no fixed policy can follow; regret can be negative.
 
     Breaks learners that retrain on a growing past and act on it as if it were the present.
 
     Parameters
     ----------
     n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
+    n_seasons : policies planted, one a season, >= 2
     season : rounds of a season, >= 1
 
     """
 
-    n_policies = SEASONS
+    counts = (*Planted.counts, ("n_seasons", 2), ("season", 1))
+    n_seasons: int = 4
     season: int = 500
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("season", self.season, 1)
+    @property
+    def n_policies(self) -> int:  # type: ignore[override]  # an option here
+        return self.n_seasons
 
     def starts(self, horizon: int) -> Ints:
         return np.arange(0, horizon, self.season, dtype=np.int64)
@@ -188,7 +192,7 @@ class LateBloomer(Planted):
     """One policy pays in every round of an early phase and in none afterwards; over the run it is by far the best.
 
     Breaks learners that act on early confidence. Policies planted: the late bloomer and the decoy, which is free early
-    on and ordinary later. All other actions cost 1 with probability 1/2.
+    on and ordinary later. All other actions cost 1 with ``cost_other``.
 
     Parameters
     ----------
@@ -196,22 +200,21 @@ class LateBloomer(Planted):
     cost_right : P[cost = 1] of the late bloomer's action in the late phase
     cost_wrong : P[cost = 1] of every other action in the late phase, at least ``cost_right``
     early : fraction of the horizon that the early phase lasts, from 0 to 1
+    cost_other : P[cost = 1] in the early phase of an action that neither policy plays
 
     """
 
     n_policies = 2  # the late bloomer, then the decoy
+    probabilities = (*Planted.probabilities, "early", "cost_other")
     cost_right: float = 0.0
     cost_wrong: float = 0.5
     early: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_probability("early", self.early)
+    cost_other: float = 0.5
 
     def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
         del seed
         m, rows = labels.shape[1], np.arange(labels.shape[1])
-        early = np.full((m, self.n_actions), 0.5)
+        early = np.full((m, self.n_actions), self.cost_other)
         late = np.full((m, self.n_actions), self.cost_wrong)
         early[rows, labels[1]] = 0.0
         early[rows, labels[0]] = 1.0
@@ -223,25 +226,35 @@ class LateBloomer(Planted):
 class Drifting(Planted):
     """Costs that are never i.i.d. for long, without a moment at which anything happens.
 
-    Breaks learners that average all of the past, and those that commit. Four policies are planted; their weights are
+    Breaks learners that average all of the past, and those that commit. Several policies are planted; their weights are
     the softmax of independent random walks, and an action is cheap in proportion to the weight of those that play it.
 
     Parameters
     ----------
     n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
+    n_policies : policies planted, >= 2
+    n_steps : times at which the weights move, evenly over the horizon, >= 1
+    speed : standard deviation of a walk over the whole horizon, > 0
 
     """
 
-    n_policies = 4
+    counts = (*Planted.counts, ("n_policies", 2), ("n_steps", 1))
+    n_policies: int = 4  # type: ignore[misc]  # an option here
+    n_steps: int = 200
+    speed: float = 4.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("speed", self.speed, "a positive number", lambda number: number > 0)
 
     def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
-        steps = child(seed, "environment", "drift").normal(size=(STEPS, self.n_policies))
-        walks = np.cumsum(steps * SPEED / np.sqrt(STEPS), axis=0)
+        steps = child(seed, "environment", "drift").normal(size=(self.n_steps, self.n_policies))
+        walks = np.cumsum(steps * self.speed / np.sqrt(self.n_steps), axis=0)
         weights = np.exp(walks - walks.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         plays = labels[:, :, None] == np.arange(self.n_actions)
         right = np.clip(np.einsum("sj,jmk->smk", weights, plays), 0.0, 1.0)
-        starts = np.arange(STEPS) * horizon // STEPS
+        starts = np.arange(self.n_steps) * horizon // self.n_steps
         return Steps(starts, self.cost_wrong - (self.cost_wrong - self.cost_right) * right)
 
 
@@ -260,12 +273,9 @@ class Parity(Planted):
     """
 
     n_policies = 0
+    counts = (*Planted.counts, ("n_features", 2))
     n_actions: int = 2
     n_features: int = 8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("n_features", self.n_features, 2)
 
     def contexts(self, seed: int) -> Floats:
         rows, corner = super().contexts(seed), np.arange(self.n_contexts) % 4

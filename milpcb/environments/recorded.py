@@ -7,16 +7,16 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from milpcb.core.checks import choice, context_array, cost_array, whole
 from milpcb.data.tables import read_table, remarks
-from milpcb.environments.stream import BernoulliStream, Steps, TableStream, check_opening
+from milpcb.environments.stream import BernoulliStream, TableStream, check_opening
 from milpcb.errors import InputError, needs
 from milpcb.protocols import PolicyClass
-from milpcb.rng import check_seed
+from milpcb.rng import check_seed, child
 from milpcb.types import Floats, Ints
 
 DATA_SETS = ("breast_cancer", "digits", "iris", "wine")
@@ -56,6 +56,7 @@ class Replay(_Recorded):
     ----------
     contexts : CSV or Parquet file of the contexts (T, d), with or without a header of feature names
     costs : file of the costs (T, K) in [0, 1] of all actions, with or without a header of action names
+    order : "file", or "shuffled" by the seed, which makes drifting costs look i.i.d.
 
     """
 
@@ -63,18 +64,22 @@ class Replay(_Recorded):
 
     contexts: str
     costs: str
+    order: Literal["file", "shuffled"] = "file"
 
     def open(self, policies: PolicyClass, horizon: int, seed: int) -> TableStream:
-        """Return the rounds, the same of every seed; raises InputError when the horizon is longer than the files."""
+        """Return the rounds in their order; raises InputError when the horizon is longer than the files."""
         check_opening(self.n_actions, policies, horizon)
         data = self._load()
         if horizon > len(data.rows):
             there = f"{self.contexts} has {len(data.rows)} rounds"
             raise InputError(f"the horizon is {horizon}, but {there}; lower the horizon")
-        check_seed(seed)
-        return TableStream(data.contexts, data.rows[:horizon], lambda: data.costs[:horizon], known=True)
+        every = np.arange(len(data.rows))
+        shuffled = child(check_seed(seed), "environment", "order").permutation(every)
+        rounds = (every if self.order == "file" else shuffled)[:horizon]
+        return TableStream(data.contexts, data.rows[rounds], lambda: data.costs[rounds], known=True)
 
     def _load(self) -> _Data:
+        choice("order", self.order, ("file", "shuffled"))
         paths = Path(self.contexts), Path(self.costs)
         return _read(*paths, *(path.stat().st_mtime_ns if path.exists() else 0 for path in paths))
 
@@ -89,20 +94,37 @@ class Supervised(_Recorded):
     Parameters
     ----------
     data : ``"breast_cancer"``, ``"digits"``, ``"iris"`` or ``"wine"``, as scikit-learn ships them
+    permute_every : rounds, >= 1, after which the names of the labels are permuted anew, never twice running alike, so
+        that every fixed policy pays as much as a guess; None never does
 
     """
 
     data: str = "breast_cancer"
+    permute_every: int | None = None
 
     def open(self, policies: PolicyClass, horizon: int, seed: int) -> BernoulliStream:
         """Return the stream of one seed; nothing is planted. Raises InputError."""
         check_opening(self.n_actions, policies, horizon)
-        data = self._load()
-        chances = Steps(np.zeros(1, dtype=np.int64), data.costs[None])
+        data, every = self._load(), self.permute_every or horizon
+        names = _permutations(-(-horizon // every), self.n_actions, child(seed, "environment", "names"))
+
+        def chances(rounds: Ints, rows: Ints) -> Floats:
+            return np.asarray(data.costs[rows[:, None], names[rounds // every]])
+
         return BernoulliStream(data.contexts, chances, self.n_actions, horizon=horizon, seed=seed)
 
     def _load(self) -> _Data:
+        whole("permute_every", 1 if self.permute_every is None else self.permute_every, 1)
         return _labelled(choice("data set", self.data, DATA_SETS))
+
+
+def _permutations(n: int, k: int, rng: np.random.Generator) -> Ints:
+    """Return (n, k) permutations, the first the identity, each drawn among those that differ from the one before."""
+    found = [np.arange(k)]
+    while len(found) < n:
+        drawn = rng.permutation(k)
+        found += [drawn] * bool((drawn != found[-1]).any())
+    return np.array(found)
 
 
 @cache

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from milpcb.environments.planted import Planted, Seasonal, Switching
+from milpcb.environments.planted import AlternatingLeader, Planted, Seasonal, Switching
 from milpcb.environments.recorded import Supervised
 from milpcb.environments.stream import BLOCK
 from milpcb.errors import InputError
@@ -52,7 +52,9 @@ def test_seeds_differ(name):
     assert (one[1] != other[1]).any()
 
 
-@pytest.mark.parametrize("environment", [Planted(), Supervised("iris")], ids=["planted", "supervised"])
+@pytest.mark.parametrize(
+    "environment", [Planted(), Supervised("iris", permute_every=50)], ids=["planted", "supervised"]
+)
 def test_a_longer_horizon_begins_alike(environment):
     """A longer horizon shows the same rounds first, across blocks."""
     rounds = np.arange(BLOCK + 50)
@@ -122,7 +124,8 @@ def test_starts():
     assert Switching(switch_at=[0.5]) == Switching()  # a list, as a config gives it
     assert Switching(switch_at=[0.07, 0.29, 0.995]).starts(100).tolist() == [0, 7, 29, 100]
     assert Switching().starts(1).tolist() == [0, 1]
-    assert Seasonal(season=1).starts(3).tolist() == [0, 1, 2]
+    assert Seasonal(season=1, n_seasons=2).starts(3).tolist() == [0, 1, 2]
+    assert AlternatingLeader(n_turns=22).starts(3000)[[1, 8, 14]].tolist() == [67, 1000, 1800]
 
 
 def test_nothing_to_switch_to(monkeypatch):
@@ -160,3 +163,25 @@ def test_data_sets(name, m, d, k):
     assert stream.order is None  # rows are i.i.d.
     assert (right == target[rows]).all()
     assert stream.planted == ()
+
+
+@pytest.mark.parametrize(("name", "every"), [("iris", 100), ("digits", 333), ("breast_cancer", 64), ("wine", 1)])
+def test_phases_permute_the_labels(name, every):
+    """In every phase one permutation of the labels is right, the first the identity, each unlike the one before."""
+    from sklearn import datasets
+
+    stream = opened(Supervised(name, permute_every=every), 2000)
+    target = getattr(datasets, f"load_{name}")().target
+    rows, right = right_actions(stream, range(2000))
+    shown, before = [], None
+    for first in range(0, 2000 - every, every):
+        phase = slice(first, first + every)
+        names = dict(zip(target[rows[phase]].tolist(), right[phase].tolist(), strict=True))
+        assert right[phase].tolist() == [names[label] for label in target[rows[phase]].tolist()]
+        assert len(set(names.values())) == len(names)
+        assert names != before or every == 1  # one label shows one name
+        assert before is not None or all(label == action for label, action in names.items())
+        shown.append(before := names)
+    _, other = right_actions(opened(Supervised(name, permute_every=every), 2000, seed=8), range(2000))
+    assert len(shown) > 1
+    assert (other != right).any()

@@ -8,7 +8,7 @@ import pytest
 
 from milpcb import FinitePool, Sampler, Transductive
 from milpcb.environments.mirror import Mirror
-from milpcb.environments.planted import LateBloomer, Parity, Planted, Seasonal, Switching
+from milpcb.environments.planted import AlternatingLeader, Drifting, LateBloomer, Parity, Planted, Seasonal, Switching
 from milpcb.environments.recorded import Supervised
 from policies import DecisionTrees
 from tests.refused import refused
@@ -29,7 +29,13 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: Switching(switch_at=(0.6, 0.5)), "switch_at"),
     (lambda: Supervised("wines"), "'wine'"),
     (lambda: LateBloomer(early=1.5), "early"),
+    (lambda: LateBloomer(cost_other=-1), "cost_other"),
+    (lambda: Drifting(speed=0), "speed"),
+    (lambda: Drifting(n_policies=1), "n_policies"),
     (lambda: Seasonal(season=0), "season"),
+    (lambda: Seasonal(n_seasons=1), "n_seasons"),
+    (lambda: AlternatingLeader(n_turns=0), "n_turns"),
+    (lambda: Supervised(permute_every=0), "permute_every"),
     (lambda: Parity(n_features=1), "n_features"),
     (lambda: Mirror("hedge"), "'hedge'"),
     (lambda: Mirror("best_in_hindsight"), "'best_in_hindsight'"),

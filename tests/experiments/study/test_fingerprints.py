@@ -35,7 +35,7 @@ def data(tmp_path):
     """Return the options of a replay of two small files."""
     for name, text in {"x.csv": "a\n0\n1\n", "c.csv": "p,q\n0,1\n1,0\n"}.items():
         (tmp_path / name).write_text(text)
-    return {"contexts": str(tmp_path / "x.csv"), "costs": str(tmp_path / "c.csv")}
+    return {"contexts": str(tmp_path / "x.csv"), "costs": str(tmp_path / "c.csv"), "order": "file"}
 
 
 def test_contents_count_and_paths_do_not(data, tmp_path):
