@@ -181,6 +181,7 @@ class Seasonal(Planted):
 
     @property
     def n_policies(self) -> int:  # type: ignore[override]  # an option here
+        """One a season."""
         return self.n_seasons
 
     def starts(self, horizon: int) -> Ints:
