@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.core.checks import check_confidence
+from milpcb.core.checks import check_confidence, real
 from milpcb.errors import InputError
 from milpcb.learners.base import Learner
 from milpcb.learners.low_variance import smooth
@@ -16,11 +16,12 @@ from milpcb.types import Floats, Ints
 class Hedge(Learner):
     """Hedge with full information: exponential weights over all N labelings (Freund & Schapire 1997).
 
-    Guarantee: regret <= sqrt(T log N / 2) by the rate sqrt(8 log N / T), whatever the costs and contexts.
+    Guarantee: regret <= log N / eta + eta T / 8, whatever the costs and contexts: sqrt(T log N / 2) for the usual rate.
 
     Parameters
     ----------
     oracle, horizon, seed : as of every learner
+    rate : eta >= 0 of the weights exp(-eta * total cost); None for sqrt(8 log N / T)
 
     """
 
@@ -28,12 +29,13 @@ class Hedge(Learner):
     kept = ("_totals",)
     horizon: int
 
-    def __init__(self, oracle: Any, *, horizon: int, seed: int = 0) -> None:
+    def __init__(self, oracle: Any, *, horizon: int, seed: int = 0, rate: float | None = None) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         require("hedge", oracle, "enumerate")
         self._labelings = np.ascontiguousarray(oracle.labelings.T)  # (m, N): a round reads one row
         self._log_size = float(np.log(self._labelings.shape[1]))
-        self.rate = float(np.sqrt(8 * self._log_size / horizon))
+        usual = float(np.sqrt(8 * self._log_size / horizon))
+        self.rate = real("rate", usual if rate is None else rate, "finite and 0 or more", lambda eta: eta >= 0)
         self._totals = np.zeros(self._labelings.shape[1])
 
     def _act(self, row: int) -> Floats:
@@ -48,7 +50,9 @@ class Hedge(Learner):
         self._totals += costs[self._labelings[row]]
 
     def guarantee(self) -> float:
-        return self._log_size / self.rate + self.rate * self.horizon / 8 if self.rate else 0.0
+        if not self.rate:
+            return np.inf if self._log_size else 0.0
+        return self._log_size / self.rate + self.rate * self.horizon / 8
 
 
 class Exp4P(Learner):
@@ -109,7 +113,6 @@ class Exp4P(Learner):
 
 
 LARGEST = 60_000
-GROWTH = 1.1  # of t until PolicyElimination solves for P again; 1 is the letter
 
 
 class PolicyElimination(Learner):
@@ -121,13 +124,14 @@ class PolicyElimination(Learner):
     Round t, with l_t = log(4 N t^2 / delta), b_t = 2 sqrt(2 K l_t / t), mu_t = min(1/(2K), sqrt(l_t / (2 K t)))
     (constants as we know them): choose P over the survivors such that E_x[1 / ((1 - K mu_t) P(pi(x)|x) + mu_t)] <= 2K
     for each of them; play that; drop every policy whose mean estimated reward is more than 2 b_t below the best one's.
-    P is solved for again only when t has grown by a factor g = 1.1: b and mu of the last such round s, and so regret,
-    are larger by sqrt(g) at most.
+    P is solved for again only when t has grown by a factor g: b and mu of the last such round s, and so regret, are
+    larger by sqrt(g) at most.
 
     Parameters
     ----------
     oracle, pool, horizon, seed : as of every learner
     delta : the chance that the theorem may fail
+    growth : g >= 1; 1 is the letter, P in every round
 
     """
 
@@ -142,6 +146,7 @@ class PolicyElimination(Learner):
         horizon: int | None = None,
         seed: int = 0,
         delta: float = 0.05,
+        growth: float = 1.1,
     ) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         require(type(self).__name__, oracle, "enumerate")
@@ -155,6 +160,7 @@ class PolicyElimination(Learner):
                 f"and the class has {N}; take learner 'ilovetoconbandits', or a smaller class"
             )
         self.delta = check_confidence(delta, "delta", 0.05)
+        self.growth = real("growth", growth, "finite and at least 1", lambda factor: factor >= 1)
         self._law: Floats | None = getattr(pool, "weights", None)
         self._actions = np.ascontiguousarray(self._labelings.T)  # (m, N): a round reads one row
         self._solved, self._mu = 0, 0.0
@@ -175,11 +181,14 @@ class PolicyElimination(Learner):
         t = self.played + 1
         self._counts[row] += 1
         self._totals += (1.0 - cost) / probability * (self._actions[row] == action)
-        width = float(2 * np.sqrt(2 * self.n_actions * self._log(t) / t))  # b_t
-        self._alive &= self._totals >= self._totals[self._alive].max() - 2 * t * width
+        self._alive &= self._totals >= self._totals[self._alive].max() - 2 * t * self.width(t)
         # While mu is at its cap of 1/(2K) every P will do, the one in play too.
-        if t + 1 >= GROWTH * self._solved and self.exploration(t + 1) < self._mu:
+        if t + 1 >= self.growth * self._solved and self.exploration(t + 1) < self._mu:
             self._solve(t)
+
+    def width(self, t: int) -> float:
+        """Return b_t, the confidence radius after ``t`` rounds."""
+        return float(2 * np.sqrt(2 * self.n_actions * self._log(t) / t))
 
     def exploration(self, t: int) -> float:
         """Return mu_t, the least probability of an action in round ``t`` = 1, 2, ..."""
@@ -193,7 +202,7 @@ class PolicyElimination(Learner):
         """
         if self._law is None or self.horizon is None:
             return np.inf
-        bound = 16 * np.sqrt(GROWTH * 2 * self.horizon * self.n_actions * self._log(self.horizon))
+        bound = 16 * np.sqrt(self.growth * 2 * self.horizon * self.n_actions * self._log(self.horizon))
         return float(bound + self.delta * self.horizon)
 
     def _log(self, t: int) -> float:

@@ -150,7 +150,11 @@ class ILoveToConBandits(EpochLearner):
         return 1.0 / (self.psi * self.exploration(t))
 
     def guarantee(self) -> float:
-        """Return the theorem's bound (arXiv 1402.0555v2), plus delta T for when it fails; infinite unless psi = 100.
+        """Return ``high_probability_bound()`` plus delta T for when it fails."""
+        return self.high_probability_bound() + self.delta * (self.horizon or 0)
+
+    def high_probability_bound(self) -> float:
+        """Return the theorem's bound (arXiv 1402.0555v2), of probability 1 - delta; infinite unless psi = 100.
 
         It exceeds T until T is about 1e9. The best policy in hindsight may cost less than that of least expected cost,
         which the theorem compares with, by sqrt(T log N / 2) in expectation; that is not added.
@@ -164,8 +168,7 @@ class ILoveToConBandits(EpochLearner):
         last = taus[np.argmax(taus >= T)]
         constant = 4 * PSI + 4 * np.sqrt(2.0) * (1 + 94.1)
         estimation = 4 * K * self._d(rare) + np.sqrt(8 * K * self._d(last) * last)
-        sure = float(constant * estimation + np.sqrt(8 * T * np.log(2 / self.delta)))  # with probability 1 - delta
-        return sure + self.delta * T
+        return float(constant * estimation + np.sqrt(8 * T * np.log(2 / self.delta)))
 
     def _d(self, t: Any) -> Any:
         return np.log(16.0) + 2 * np.log(t) + self.oracle.log_size - np.log(self.delta)

@@ -14,7 +14,7 @@ from .rounds import drawn, listed
 LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 2], [0, 0, 0, 0]])
 
 
-def hedge(horizon: int, **options: float) -> Hedge:
+def hedge(horizon: int, **options: float | None) -> Hedge:
     """Return Hedge over the four labelings."""
     return Hedge(listed(LABELINGS), horizon=horizon, **options)  # type: ignore[arg-type]
 
@@ -27,16 +27,18 @@ def shown(learner: Hedge, row: int, costs: Any) -> Floats:
     return q
 
 
-def test_hedge_weights_follow_the_definition() -> None:
-    """q(a) is the normalised sum of exp(-rate * cost) over the policies that play a."""
-    learner, rng, totals = hedge(50), np.random.default_rng(0), np.zeros(4)
+@pytest.mark.parametrize("rate", [None, 0.0, 0.7])
+def test_hedge_weights_follow_the_definition(rate: float | None) -> None:
+    """q(a) is the normalised sum of exp(-rate * cost) over the policies that play a; the bound is that of the rate."""
+    learner, rng, totals = hedge(50, rate=rate), np.random.default_rng(0), np.zeros(4)
     for _ in range(20):
         row, costs = int(rng.integers(4)), rng.random(3)
         weights = np.exp(-learner.rate * totals)
         expected = np.bincount(LABELINGS[:, row], weights, minlength=3) / weights.sum()
         assert shown(learner, row, costs) == pytest.approx(expected, abs=1e-12)
         totals += costs[LABELINGS[:, row]]
-    assert learner.guarantee() == pytest.approx(np.sqrt(50 * np.log(4) / 2))
+    known = {None: np.sqrt(50 * np.log(4) / 2), 0.0: np.inf, 0.7: np.log(4) / 0.7 + 0.7 * 50 / 8}
+    assert learner.guarantee() == pytest.approx(known[rate])
 
 
 # ------------------------------------------------------------------- Exp4.P

@@ -247,6 +247,7 @@ def test_guarantee_is_the_theorem_and_says_nothing() -> None:
     bound = constant * (4 * K * d(2 ** (m0 - 1)) + np.sqrt(8 * K * d(2**20) * 2**20)) + np.sqrt(
         8 * T * np.log(2 / delta)
     )
+    assert learner.high_probability_bound() == pytest.approx(bound)
     assert learner.guarantee() == pytest.approx(bound + delta * T)
     assert bound > T
     assert learner_on(psi=1.0).guarantee() == np.inf

@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import linprog
 
 from milpcb import FinitePool, Transductive
-from milpcb.learners import PolicyElimination, enumerated
-from milpcb.learners.enumerated import GROWTH, spread
+from milpcb.learners import PolicyElimination
+from milpcb.learners.enumerated import spread
 from milpcb.types import Floats, Ints
 
 from .rounds import each_round, listed, table_of
@@ -62,16 +62,17 @@ def test_spread_meets_the_constraint(seed: int) -> None:
 # --------------------------------------------------------------------------- the learner
 
 
-def test_survivors_and_constraint_follow_the_definition() -> None:
+@pytest.mark.parametrize("growth", [1.0, 1.1, 1.3])
+def test_survivors_and_constraint_follow_the_definition(growth: float) -> None:
     """Round by round from the log: mu, the constraint on P for every survivor, and the survivors themselves."""
     N, K = len(LABELINGS), 2
-    learner = learner_on()
+    learner = learner_on(growth=growth)
     alive, sums, solved, mu = np.ones(N, dtype=bool), np.zeros(N), 0, np.inf
     table, mu_played = table_of(learner), learner.state()["mu"]
     supported = alive.copy()  # the policies that P may be made of
     for t, (row, action, cost, q) in enumerate(play(learner, 2000), start=1):
         floor = min(1 / (2 * K), np.sqrt(log_of(t, N) / (2 * K * t)))
-        if t >= GROWTH * solved and floor < mu:
+        if t >= growth * solved and floor < mu:
             solved, supported, mu = t, alive.copy(), floor
         assert mu_played == pytest.approx(mu)
         assert (q == table[row]).all()
@@ -80,10 +81,11 @@ def test_survivors_and_constraint_follow_the_definition() -> None:
         unplayed = (LABELINGS[supported][:, :, None] != np.arange(K)).all(axis=0)
         assert table[unplayed] == pytest.approx(mu)
         assert (variances(LABELINGS[alive], WEIGHTS, table) <= 2 * K * (1 + 1e-9)).all()
-        assert mu <= np.sqrt(GROWTH) * min(1 / (2 * K), np.sqrt(log_of(t, N) / (2 * K * t))) * (1 + 1e-12)
+        assert mu <= np.sqrt(growth) * min(1 / (2 * K), np.sqrt(log_of(t, N) / (2 * K * t))) * (1 + 1e-12)
 
         sums += (LABELINGS[:, row] == action) * (1 - cost) / q[action]
         b = 2 * np.sqrt(2 * K * log_of(t, N) / t)
+        assert learner.width(t) == pytest.approx(b)
         alive &= sums / t >= (sums / t)[alive].max() - 2 * b
         assert learner.survivors.tolist() == np.flatnonzero(alive).tolist()
         table, mu_played = table_of(learner), learner.state()["mu"]
@@ -100,13 +102,12 @@ def test_the_best_policy_is_never_eliminated() -> None:
         assert WORST not in learner.survivors
 
 
-def test_contexts_seen_stand_for_an_unknown_law(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contexts_seen_stand_for_an_unknown_law() -> None:
     """Without weights the constraint is on the contexts seen so far, and there is no guarantee."""
     labelings = np.hstack([np.zeros((64, 2), dtype=np.int64), np.indices((2,) * 6).reshape(6, -1).T])
     labelings[17, 0] = 1  # stands alone, on a context that is an eighth of the pool and half of what is seen
     pool = Transductive(np.arange(8.0)[:, None], np.zeros(10**5, dtype=np.int64))
-    monkeypatch.setattr(enumerated, "GROWTH", 1.0)  # P is solved for in every round
-    learner = learner_on(labelings, pool=pool)
+    learner = learner_on(labelings, pool=pool, growth=1.0)
     assert learner.guarantee() == np.inf
     counts = np.zeros(8)
     for t in range(200):
@@ -118,6 +119,7 @@ def test_contexts_seen_stand_for_an_unknown_law(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_guarantee_is_the_theorem() -> None:
-    """16 sqrt(g 2 T K log(4 T^2 N / delta)) + delta T."""
-    bound = 16 * np.sqrt(GROWTH * 2 * 10**5 * 2 * np.log(4 * 10**10 * 6 / DELTA))
-    assert learner_on().guarantee() == pytest.approx(bound + DELTA * 10**5)
+    """16 sqrt(2 T K log(4 T^2 N / delta)) + delta T at growth 1; growth adds its square root."""
+    bound = 16 * np.sqrt(2 * 10**5 * 2 * np.log(4 * 10**10 * 6 / DELTA))
+    for growth in (1.0, 1.1, 4.0):
+        assert learner_on(growth=growth).guarantee() == pytest.approx(np.sqrt(growth) * bound + DELTA * 10**5)

@@ -114,6 +114,8 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("guarded", {"bound": -1.0}, "bound"),
     ("guarded", {"share": -0.1}, "share"),
     ("guarded", {"safe": "exp5"}, "exp5"),
+    ("hedge", {"rate": -1.0}, "rate"),
+    ("policy_elimination", {"growth": 0.9}, "growth"),
     ("ilovetoconbandits", {"psi": 0.0}, "psi"),
     ("ilovetoconbandits", {"delta": 1.0}, "delta"),
     (
