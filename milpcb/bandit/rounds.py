@@ -306,29 +306,19 @@ def _offered_actions(available: Any, names: Sequence[Any]) -> list[int] | None:
     """Return the numbers, in order, of the actions that are ``available``, by name if they have names; None for all."""
     if available is None:
         return None
-    available = _unmasked(available, names)
+    given = available.tolist() if isinstance(available, np.ndarray) else available
+    in_order = type(given) in (list, tuple) and len(given) == len(names)
+    mask = dict(zip(names, given, strict=True)) if in_order else named(given) or {}
+    if {*mask} == {*names} and all(isinstance(there, (bool, np.bool_)) for there in mask.values()):
+        given = [name for name, there in mask.items() if there]
     own = str if isinstance(names[0], str) else (str, int, np.integer)
-    of_actions = isinstance(available, (list, tuple, set, frozenset)) and all(
-        isinstance(each, own) and not isinstance(each, bool) for each in available
+    of_actions = isinstance(given, (list, tuple, set, frozenset)) and all(
+        isinstance(each, own) and not isinstance(each, bool) for each in given
     )
-    if not of_actions or not available:
+    if not of_actions or not given:
         wanted = f"a list of actions, one at least, as {list(names)}, or a boolean for each of these"
         raise InputError(f"available must be {wanted}, got {shown(available)}")
-    return sorted({place("action", each, list(map(str, names))) for each in available})
-
-
-def _unmasked(available: Any, names: Sequence[Any]) -> Any:
-    """Return the actions that a mask leaves, booleans by name or in the order of ``names``; all else as it is."""
-    given = available.tolist() if isinstance(available, np.ndarray) else available
-    mask: Mapping[Any, Any]
-    if type(given) in (list, tuple):
-        mask = dict(zip(names, given, strict=True)) if len(given) == len(names) else {}
-    else:
-        mask = (given if isinstance(given, Mapping) else named(given)) or {}
-    if len(mask) != len(names) or not all(isinstance(there, (bool, np.bool_)) for there in mask.values()):
-        return given
-    there = {place("action", name, list(map(str, names))): there for name, there in mask.items()}
-    return [name for number, name in enumerate(names) if there.get(number)]
+    return sorted({place("action", each, list(map(str, names))) for each in given})
 
 
 def _replaced(q: list[float], offered: Sequence[int]) -> list[float]:

@@ -37,6 +37,8 @@ SETTINGS = {  # of workers that are started here
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
+LOCAL = {"threads_per_worker": 1, "memory_limit": 0, "host": "127.0.0.1", "silence_logs": logging.CRITICAL}
+NO_PAGE = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # else it is open to all
 logger = logging.getLogger(__name__)
 
 
@@ -88,19 +90,11 @@ class Dask:
 
     @contextlib.contextmanager
     def _started(self) -> Iterator[Any]:
+        own: dict[str, Any] = {"n_workers": self._workers, "security": self._key, "scheduler_kwargs": NO_PAGE}
         with (
             backends.environment(ENVIRONMENT),
             import_module("dask").config.set(SETTINGS),
-            self._dask.LocalCluster(
-                n_workers=self._workers,
-                threads_per_worker=1,
-                processes=True,
-                memory_limit=0,
-                host="127.0.0.1",
-                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},  # else it is open to all
-                security=self._key,
-                silence_logs=logging.CRITICAL,
-            ) as cluster,
+            self._dask.LocalCluster(processes=True, **LOCAL, **own) as cluster,
         ):
             yield cluster
 
