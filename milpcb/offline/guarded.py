@@ -35,6 +35,7 @@ from milpcb.rng import check_seed, child
 from milpcb.types import Floats, Ints
 
 IN_UNITS = "finite, in the unit of the outcome"
+OTHER = "action of no_worse_than"
 MOST_GROUPS = 20  # of a limit that is kept in each
 
 
@@ -77,10 +78,11 @@ class NoWorseThan:
         whole("draws", self.draws, fewest_draws(share))
         if isinstance(self.than, str):
             self.labels(self.outcome.actions)
-        elif hasattr(self.than, "predict") or np.ndim(self.than):
-            own = played(self.than, self.outcome.log.features, self.outcome.actions)
+        elif hasattr(self.than, "predict") or isinstance(self.than, (list, tuple)) or np.ndim(self.than):
+            names, rows = self.outcome.actions, self.outcome.log.features
+            own = played(self.than, rows, names) if hasattr(self.than, "predict") else places(OTHER, self.than, names)
             self.check_rows(len(own))
-            object.__setattr__(self, "than", np.array(self.outcome.actions, dtype=object)[own])
+            object.__setattr__(self, "than", np.array(names, dtype=object)[own])
         elif self.than is not None:
             real("than of no_worse_than, where it is no action,", self.than, IN_UNITS, lambda _than: True)
 
@@ -126,7 +128,7 @@ class NoWorseThan:
         if not isinstance(self.than, (str, np.ndarray)):
             return None
         names = np.full(len(self.outcome.table), self.than, dtype=object)
-        own = places("action of no_worse_than", names, self.outcome.actions)
+        own = places(OTHER, names, self.outcome.actions)
         return np.asarray(np.argsort(self.outcome.columns(actions))[own])
 
     def take(self, rows: Ints) -> Self:

@@ -94,7 +94,8 @@ def fitted(
         from sklearn.utils import _safe_indexing
         from threadpoolctl import threadpool_limits
     outcomes, number = np.unique(log.outcome, return_inverse=True)
-    target: Any = log.action if role == PROPENSITY else number if is_classifier(model) else log.outcome
+    with _named(role, model):
+        target: Any = log.action if role == PROPENSITY else number if is_classifier(model) else log.outcome
     by_action = [log.action == k for k in range(len(log.actions))]
     parts = by_action if role == OUTCOME else [np.ones(len(log), dtype=bool)]
     copies = [dict[int, Any]() for _ in parts]

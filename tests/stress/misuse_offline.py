@@ -42,9 +42,9 @@ BY_KIND = {  # wrong values of arguments that mean the same wherever they are ta
     "level confidence": REAL | wrong(zero=0.0, one=1.0, more=1.5),
     "share delta": REAL | wrong(more=1.5),
     "seed random_state": but(WHOLE, "huge"),
-    "draws resamples most max_cuts max_rules max_weight min_samples_leaf": COUNT,
+    "draws resamples most most_subsets max_cuts max_rules max_weight min_samples_leaf": COUNT,
     "max_tests max_leaves": but(COUNT, "none"),
-    "kind method interval missing": CHOICE,
+    "kind method interval missing objective": CHOICE,
     "solver table": but(CHOICE, "none"),
     "in_sample constrained": FLAG,
     "margin bound": but(REAL, "negative"),
@@ -227,7 +227,7 @@ def exports() -> Iterator[Case]:
 
 def settings() -> Iterator[Case]:
     """Yield wrong parameters of estimators."""
-    usual = "min_samples_leaf max_leaves thresholds missing kind"
+    usual = "min_samples_leaf max_leaves thresholds missing most_subsets kind"
     yield from calls("OptimalPolicyTree", partial(_fitted, "OptimalPolicyTree", y=COSTS), {}, usual,
         max_depth=WHOLE | wrong(deep=99),
         features=wrong(
@@ -247,7 +247,7 @@ def settings() -> Iterator[Case]:
     by_solver = partial(_fitted, "OptimalPolicyTree", y=COSTS, kind="milp")
     yield from calls("by a solver", by_solver, {}, "gap solver", time_limit=but(REAL, "none", "inf"))
     yield from calls("LoggedPolicyTree", partial(_fitted, "LoggedPolicyTree", **LOGGED), {"method": "snips"},
-        "method cv min_propensity random_state",
+        "method cv min_propensity random_state objective",
         treatment_cost=PRICED | wrong(column={"wait": "price"}))  # fmt: skip
 
 
