@@ -17,7 +17,7 @@ from milpcb.relaxations.value import Estimate, Setting
 from milpcb.types import Floats, FoundPolicy
 
 Queries = Literal["all", "profile", "argmin"]
-Leftover = Literal["uniform", "leader"]
+Leftover = Literal["uniform", "descending", "leader"]
 Futures = Literal["fresh", "once"]
 
 
@@ -48,11 +48,13 @@ class BistroPlus(Learner):
     noise : a registered relaxation: "paper", "centred", "half", "coordinate", "signed" or "bistro"
     queries : "all" asks K + 1 values as in the paper; "profile" asks one profile, the answers are the same; "argmin"
         asks for one policy; None takes "all", and "argmin" with ``future="once"``
-    leftover : who gets the mass that Algorithm 2 distributes arbitrarily: "uniform" over all actions; "leader", over
-        the actions that some minimiser plays (``queries="profile"``) or that the minimiser found plays (``"argmin"``).
-        Both are optimal; "signed" and "bistro" leave nothing over
+    leftover : who gets the mass that Algorithm 2 distributes arbitrarily: "uniform" over all actions; "descending", the
+        same after going through the actions by phi, largest first, as anytime play does; "leader", over the actions
+        that some minimiser plays (``queries="profile"``) or that the minimiser found plays (``"argmin"``). All are
+        optimal; "signed" and "bistro" leave nothing over
     estimator : "bernoulli" estimates c_t by L X e_y with X ~ Bernoulli(c / (L q)) as in the paper; "ips" by (c / q)
         e_y, which has less variance ("signed": c - 1/2 for c); None takes the relaxation's own
+    draws : number of fresh futures whose q is averaged in each round, with as many times the queries
     anytime : go on with the bounds that an oracle with a time or gap limit can give; ``oracle_error()`` adds up what
         they may have cost. Without it an unproved answer is an error
     future : "fresh" draws a future in each round, as published; "once" before the first round: one ``rule()`` is in
@@ -78,6 +80,7 @@ class BistroPlus(Learner):
         queries: Queries | None = None,
         leftover: Leftover | None = None,
         estimator: Estimator | None = None,
+        draws: int = 1,
         anytime: bool = False,
         future: Futures = "fresh",
         futures: int = 1,
@@ -98,7 +101,7 @@ class BistroPlus(Learner):
         choice("leftover", leftover, get_args(Leftover))
         choice("estimator", estimator, get_args(Estimator))
         self._queries, self._leftover_rule, self._estimator = queries, leftover, estimator
-        self._anytime = flag("anytime", anytime)
+        self._anytime, self._draws = flag("anytime", anytime), whole("draws", draws, 1)
         self._check(noise, pool, once=once)
         asked = "minimise" if queries == "argmin" or anytime else "value" if queries == "all" else "profile"
         require(type(self).__name__, oracle, asked)
@@ -135,7 +138,7 @@ class BistroPlus(Learner):
         """How many queries the algorithm has asked its oracle: of a fresh future K + 1, or one, in each round."""
         if self.one_draw is not None:
             return sum(kept.queries for kept in self.one_draw.leaders)
-        return self.played * (self.n_actions + 1 if self._queries == "all" else 1)
+        return self.played * self._draws * (self.n_actions + 1 if self._queries == "all" else 1)
 
     @property
     def rule_changes(self) -> int | None:
@@ -173,6 +176,10 @@ class BistroPlus(Learner):
             return (self._everyone if action is None else self._mixed[action]).copy()
         self._draw_totals()
         q_star, excess = self._reply(row)
+        for n in range(2, self._draws + 1):  # means so far
+            self._draw_totals()
+            own, lost = self._reply(row)
+            q_star, excess = q_star + (own - q_star) / n, excess + (lost - excess) / n
         if self._anytime:
             self._oracle_error += (1 - self.n_actions / self.scale) * excess
         return mix(q_star, self.scale)
@@ -210,7 +217,7 @@ class BistroPlus(Learner):
         even, anytime = self.relaxation.even_ties, self._anytime
         wrong = {
             f'leftover = "{leftover}" does not go with queries = "{queries}": values alone know no leader, and one '
-            "minimiser knows no psi": {"leader": "all", "uniform": "argmin"}[leftover] == queries,
+            "minimiser knows no psi": queries == ("all" if leftover == "leader" else "argmin"),
             f'noise = "{noise}" needs psi, not a policy: set queries = "profile" or "all"': (
                 queries not in self.relaxation.queries
             ),
@@ -220,8 +227,8 @@ class BistroPlus(Learner):
             f'queries "{queries}", noise "{noise}"': (
                 anytime and (queries == "profile" or not self.relaxation.certified)
             ),
-            'future = "once" keeps one minimiser of drawn estimates: leave queries and estimator out': once
-            and (queries != "argmin" or not drawn),
+            'future = "once" keeps one minimiser of drawn estimates: leave queries, estimator and draws out': once
+            and (queries != "argmin" or not drawn or self._draws > 1),
             'anytime play with future = "once" needs a noise other than "signed", such as "half"': (
                 once and anytime and even
             ),
@@ -266,7 +273,8 @@ class BistroPlus(Learner):
         lower, upper = psi.T
         if self._anytime:
             lower, upper = tightened(lower, upper, probe)
-        q_star = self.relaxation.respond(upper, self._everyone, descending=self._anytime)
+        descending = self._anytime or self._leftover_rule == "descending"
+        q_star = self.relaxation.respond(upper, self._everyone, descending=descending)
         return q_star, self.relaxation.excess(lower, upper, q_star) if self._anytime else 0.0
 
     def _ask_profile(self, row: int) -> tuple[Floats, float]:

@@ -17,17 +17,12 @@ SEED = 3
 
 def battery(entry: str | Environment) -> list[Check]:
     """Return every check of a registered environment by its defaults, or of the one given; raises InputError."""
-    environment = _by_default(entry) if isinstance(entry, str) else entry
+    try:
+        environment = registry.load("environment", entry)() if isinstance(entry, str) else entry
+    except TypeError as error:
+        raise InputError(f"'{entry}' has settings without a default; hand over a made one: {error}") from error
     policies = registry.load("policies", "decision_trees")(n_actions=environment.n_actions, depth=1)
     return [Check(name, partial(check, environment, policies, HORIZON, SEED)) for name, check in CHECKS.items()]
-
-
-def _by_default(name: str) -> Environment:
-    try:
-        environment: Environment = registry.load("environment", name)()
-    except TypeError as error:
-        raise InputError(f"'{name}' has settings without a default; hand over a made one: {error}") from error
-    return environment
 
 
 def transcript(stream: Stream, rounds: Ints) -> tuple[Ints, Floats]:

@@ -15,7 +15,7 @@ from milpcb.relaxations.base import phi_from_psi, psi_from_profile
 from milpcb.relaxations.paper import Half
 from policies import FiniteClass
 
-from .rounds import CLASSES, CONTEXTS, past, transcript, with_past
+from .rounds import CLASSES, CONTEXTS, drawn, past, transcript, with_past
 
 TREES, LISTED = CLASSES["decision_trees"], CLASSES["finite_class"]
 FIVE = FiniteClass([[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2], [0, 0, 0, 0, 0], [1, 2, 0, 1, 2]], 3)
@@ -168,6 +168,27 @@ def test_leader_equals_follow_the_perturbed_leader() -> None:
         assert set(np.flatnonzero(q > 1 / learner.scale + 1e-9)) == set(leaders.tolist())
         action = int(rng.integers(3))
         learner.learn(row, action, 1.0, q[action])
+
+
+@pytest.mark.parametrize(("noise", "estimator"), [("paper", "bernoulli"), ("signed", "bernoulli"), ("signed", "ips")])
+def test_several_futures_are_averaged(noise: str, estimator: Any) -> None:
+    """``draws = 3`` plays the mean of the q that the same generator's next three futures give."""
+    three, one = (learner_on(FIVE, noise=noise, estimator=estimator, scale=8.0, draws=draws) for draws in (3, 1))
+    for row in range(5):
+        assert drawn(three, row) == pytest.approx(np.mean([drawn(one, row) for _ in range(3)], axis=0), abs=1e-12)
+    q = three.act(0)
+    three.learn(0, 0, 1.0, q[0])
+    assert three.queries == 3 * 4
+
+
+def test_descending_order_changes_nothing_with_exact_values() -> None:
+    """At most one phi is not 0, so the order in which actions are gone through does not matter."""
+    for queries in ("all", "profile"):
+        plain, descending = (
+            transcript(learner_on(FIVE, queries=queries, leftover=rule, scale=8.0), 100)
+            for rule in ("uniform", "descending")
+        )
+        assert plain == descending
 
 
 @settings(max_examples=20, deadline=None)

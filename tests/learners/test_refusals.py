@@ -62,6 +62,9 @@ OF_BISTRO: list[tuple[dict[str, Any], str]] = [
     ({**ONE_DRAW, "estimator": "ips"}, "estimator"),
     ({**ONE_DRAW, "noise": "bistro"}, "psi"),
     ({**ONE_DRAW, "redraw": 0}, "redraw"),
+    ({**ONE_DRAW, "draws": 2}, "draws"),
+    ({"draws": 0}, "draws"),
+    ({"leftover": "descending", "queries": "argmin"}, "queries"),
     ({**ONE_DRAW, **SIGNED, "anytime": True}, "anytime"),
     ({**ONE_DRAW, "pool": Empirical(CONTEXTS)}, "law"),
 ]

@@ -294,9 +294,8 @@ def registered(settings: Mapping[str, Any], section: str) -> dict[str, str]:
 def void(settings: Mapping[str, Any]) -> pl.Expr:
     """Return the rows whose guarantee does not apply: it assumes i.i.d. costs, and the environment's are not."""
     learners = [label for label, name in registered(settings, "learners").items() if name in FOR_ONE_LAW]
-    environments = entries(settings, "environment")
-    of_one_law = [each for each in environments if each.get("name") in OF_ONE_LAW and not each.get("permute_every")]
-    worlds = [table["label"] for table in environments if table not in of_one_law]
+    found = entries(settings, "environment")
+    worlds = [each["label"] for each in found if each.get("name") not in OF_ONE_LAW or each.get("permute_every")]
     return pl.col("learner").is_in(learners) & pl.col("environment").is_in(worlds)
 
 
