@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from milpcb.core.checks import real, whole
-from milpcb.environments.stream import BernoulliStream, Steps, check_opening, check_probability
+from milpcb.environments.stream import BernoulliStream, Steps, check_opening
 from milpcb.errors import InputError
 from milpcb.protocols import Opened, Policy, PolicyClass, open_class
 from milpcb.rng import child
@@ -52,7 +52,7 @@ class Planted:
             whole(name, getattr(self, name), least)
         whole("n_features", self.n_features, 1, 10_000)  # beyond, opening a class takes minutes
         for name in self.probabilities:
-            check_probability(name, getattr(self, name))
+            real(name, getattr(self, name), "a probability from 0 to 1", lambda p: 0 <= p <= 1)
         if self.cost_right > self.cost_wrong:
             raise InputError(
                 f"cost_right = {self.cost_right} must not exceed cost_wrong = {self.cost_wrong}: "
@@ -67,7 +67,8 @@ class Planted:
     def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
         """Return the chances by round; ``labels`` (P, m) are the actions of the planted policies."""
         del seed
-        return Steps.of_labels(self.starts(horizon), labels, self.n_actions, self.cost_right, self.cost_wrong)
+        right = labels[:, :, None] == np.arange(self.n_actions)
+        return Steps(self.starts(horizon), np.where(right, self.cost_right, self.cost_wrong))
 
     def open(self, policies: PolicyClass, horizon: int, seed: int) -> BernoulliStream:
         """Return the stream of one seed with policies of ``policies`` planted; raises InputError."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb.core.checks import instance, real, whole
+from milpcb.core.checks import instance, whole
 from milpcb.errors import InputError
 from milpcb.protocols import Policy, PolicyClass
 from milpcb.rng import check_seed, child
@@ -22,11 +22,6 @@ class Steps:
 
     starts: Ints
     tables: Floats
-
-    @classmethod
-    def of_labels(cls, starts: Ints, labels: Ints, n_actions: int, right: float, wrong: float) -> "Steps":
-        """Return those of ``labels`` (S, m): the action that a context is labelled with has the chance ``right``."""
-        return cls(starts, np.where(labels[:, :, None] == np.arange(n_actions), right, wrong))
 
     def __call__(self, rounds: Ints, rows: Ints) -> Floats:
         """Return (n, K) chances."""
@@ -124,8 +119,3 @@ def check_opening(n_actions: int, policies: PolicyClass, horizon: int) -> None:
         raise InputError(
             f"the policy class has {policies.n_actions} actions, the environment {n_actions}; give both the same"
         )
-
-
-def check_probability(name: str, value: Any) -> None:
-    """Raise InputError unless ``value`` is a number from 0 to 1."""
-    real(name, value, "a probability from 0 to 1", lambda number: 0 <= number <= 1)

@@ -1,5 +1,6 @@
 """The greedy family: epsilon-greedy, epoch-greedy and explore-then-commit play what looks best, and explore."""
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -102,15 +103,16 @@ MOST = 1e6  # a scale from which on every round that there can be explores
 class EpsilonGreedy(GreedyLearner):
     """In round t: uniform with probability e_t = min(1, a / t^(1/3)), else the best policy of the last training.
 
-    Setting: i.i.d. rounds, each estimated by (c / q) e_y; trainings are after rounds 1, 2, 4, 8, ..., each one
-    minimiser. Guarantee (derived for this project): to leading order, for a = (K log N / 3)^(1/3), E[regret] <= 3.6
-    T^(2/3) (K log N)^(1/3); at every T the sum of all e_t, of what the policy then in force may lose, and of sqrt(T log
-    N / 2).
+    Setting: i.i.d. rounds, each estimated by (c / q) e_y; trainings, each one minimiser, are after rounds 1, 2, 4, 8,
+    ... by default. Guarantee (derived for this project): to leading order, for a = (K log N / 3)^(1/3), E[regret] <=
+    3.6 T^(2/3) (K log N)^(1/3), 3.25 (...) for a training in every round; at every T the sum of all e_t, of what the
+    policy then in force may lose, and of sqrt(T log N / 2).
 
     Parameters
     ----------
     oracle, horizon, seed : as of every learner; how rounds are played depends on the oracle alone
     scale : a > 0; None takes the one above
+    ratio : training takes place again when there are ``ratio`` >= 1 times as many rounds; 1 is after every round
 
     """
 
@@ -123,11 +125,13 @@ class EpsilonGreedy(GreedyLearner):
         horizon: int | None = None,
         seed: int = 0,
         scale: float | None = None,
+        ratio: float = 2.0,
     ) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         if scale is None:
             scale = float(np.cbrt(self.n_actions * self._log_size / 3))
         self.scale = real("scale (a)", scale, "finite and above 0", lambda a: a > 0)
+        self.ratio = real("ratio", ratio, "finite and at least 1", lambda factor: factor >= 1)
         self._training = 1
 
     @property
@@ -139,7 +143,7 @@ class EpsilonGreedy(GreedyLearner):
         self._log.add(row, action, cost / probability)
         if self.played + 1 == self._training:
             self._log.train()
-            self._training *= 2
+            self._training = self._after(self._training)
 
     def guarantee(self) -> float:
         """Return the bound of the class's docstring, inf with no horizon; sums are bounded by integrals.
@@ -148,7 +152,9 @@ class EpsilonGreedy(GreedyLearner):
         """
         if self.horizon is None:
             return np.inf
-        ends = [*(2**n for n in range((self.horizon - 1).bit_length())), self.horizon]
+        ends = [1]
+        while ends[-1] < self.horizon:
+            ends.append(min(self.horizon, self._after(ends[-1])))
         seen = np.array(ends[:-1], dtype=float)
         once, T = np.array([1.0, self.horizon])
         lost = self._deviation(self.n_actions * (self._inverses(seen + 1) - self._inverses(once)), seen)
@@ -158,6 +164,9 @@ class EpsilonGreedy(GreedyLearner):
     def _epsilon(self) -> float:
         """Return e_t of the current round."""
         return 1.0 if not self._log.trained else min(1.0, self.scale / (self.played + 1) ** (1 / 3))
+
+    def _after(self, training: int) -> int:
+        return max(training + 1, ceil(self.ratio * training))
 
     def _explored(self, t: Floats) -> Floats:
         """Return the integral of e from 0 to ``t``; e is 1 up to a^3."""

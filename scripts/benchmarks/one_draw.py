@@ -72,7 +72,8 @@ def programs(horizon: int) -> Iterator[bench.Row]:
         rng = np.random.default_rng(0)
         contexts: Floats = rng.integers(0, 2, (m, d)).astype(float) if binary else rng.normal(size=(m, d))
         scores = contexts @ rng.normal(size=d)
-        chances = Steps.of_labels(np.zeros(1, int), (scores > np.median(scores)).astype(int)[None], 2, *CHANCES)
+        right = (scores > np.median(scores))[:, None] == np.arange(2)
+        chances = Steps(np.zeros(1, int), np.where(right, *CHANCES)[None])
         stream = BernoulliStream(contexts, chances, 2, horizon=horizon, seed=0)
         oracle = open_oracle(policies, contexts, kind="milp", constraints=limits)
         yield {"T": horizon, "program": f"{name}, {m} x {d}", **once(oracle, stream)}

@@ -69,14 +69,17 @@ def test_epsilon_greedy_explores_at_the_published_rate() -> None:
     assert rounds[59][3].min() == pytest.approx(1.5 / 60 ** (1 / 3))
 
 
-def test_it_trains_when_the_rounds_have_doubled() -> None:
+@pytest.mark.parametrize(
+    ("ratio", "trainings"), [(2.0, [1, 2, 4, 8, 16, 32]), (1.5, [1, 2, 3, 5, 8, 12, 18, 27]), (1.0, range(1, 41))]
+)
+def test_it_trains_when_the_rounds_have_grown_by_the_ratio(ratio: float, trainings: Any) -> None:
     """One query after each of these rounds, and no other."""
-    learner, asked = greedy(), []
+    learner, asked = greedy(ratio=ratio), []
     for t in range(1, 41):
         calls = learner.oracle.calls
         feed(learner, 0, 0, 0.5, 0.5)
         asked += [t] * (learner.oracle.calls - calls)
-    assert asked == [1, 2, 4, 8, 16, 32]
+    assert asked == list(trainings)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -216,6 +219,7 @@ def test_guarantees_have_the_constants_that_the_docstrings_say() -> None:
     T = 10**15
     unit = T ** (2 / 3) * (2 * LOG_SIZE) ** (1 / 3)
     assert greedy(T).guarantee() / unit < 3.6
+    assert greedy(T, ratio=1.01).guarantee() / unit == pytest.approx(3.25, rel=0.01)
     assert epochs(T).guarantee() / unit == pytest.approx(2 * 1.5 ** (2 / 3) * 2 ** (1 / 3), rel=0.01)
     assert etc(T).guarantee() / unit == pytest.approx(3 / 2 ** (1 / 3), rel=0.01)
     assert greedy().guarantee() == epochs().guarantee() == np.inf

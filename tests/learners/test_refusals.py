@@ -103,6 +103,7 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("doubling", {"options": {"horizon": 5}}, "'horizon'"),
     ("doubling", {"options": {"scale": 1.0}}, "at least 3"),
     ("epsilon_greedy", {"scale": 0.0}, "scale"),
+    ("epsilon_greedy", {"ratio": 0.9}, "ratio"),
     ("exp4", {"rate": "anytme"}, "'anytime'"),
     *(("exp4", {"rate": rate}, "rate") for rate in (-0.1, np.inf, True)),
     *(("exp4", {"delays": 1.0, **other}, "delays=") for other in ({"rate": "certified"}, {"estimates": "optimistic"})),
