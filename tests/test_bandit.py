@@ -55,6 +55,7 @@ def test_it_plays_as_the_learner_on_the_known_pool(arrive: bool) -> None:
         bandit.learn(decision, cost=cost_of(BITS[row], action))
         learner.learn(row, action, cost_of(BITS[row], action), float(q[action]))
     assert bandit.certificate() == pytest.approx(learner.certificate(), rel=1e-12)  # sums in another order
+    assert bandit.certificate_error() == pytest.approx(learner.certificate_error(), rel=1e-12)
     assert (bandit.policy().predict(BITS) == learner.policy().predict(BITS)).all()
 
 

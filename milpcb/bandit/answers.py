@@ -72,6 +72,11 @@ class BanditAnswers(BanditParts):
         with self.lock:
             return self._rounds.learner.certificate(self._rounds.allowed(), confidence=confidence, changes=changes)
 
+    def certificate_error(self) -> float:
+        """Return the standard error of ``certificate()``."""
+        with self.lock:
+            return self._rounds.learner.certificate_error(self._rounds.allowed())
+
     def changes(self, *, confidence: float | None = None, most: int = 9) -> Changes:
         """Return certificates against the best policies in turn, with 0, ..., ``most`` changes; see Learner.changes."""
         with self.lock:

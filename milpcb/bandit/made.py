@@ -49,7 +49,6 @@ def baseline(document: Mapping[str, Any], reader: ContextReader) -> Callable[[Co
 
 
 def _check_read(policy: Any, names: Sequence[str]) -> None:
-    """Raise InputError where a policy reads a column that is not among ``names``."""
     read, cuts = policy.names.features, policy.cut_points() if hasattr(policy, "cut_points") else None
     if cuts is not None:  # else it cannot be written as tests, and may read all
         columns = [column.name for column in policy.names.columns] or read

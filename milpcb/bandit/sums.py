@@ -204,7 +204,6 @@ def of_plain(entries: Sequence[Sequence[Any]], n_rows: int) -> list[LabelConstra
 
 
 def _padded(table: Floats, n_rows: int) -> Floats:
-    """Return a copy with rows of 0 at its end."""
     return np.vstack([table, np.zeros((n_rows - len(table), table.shape[1]))])
 
 

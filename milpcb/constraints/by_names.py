@@ -318,7 +318,6 @@ def _plain_numbers(what: str, given: Any) -> str | float | tuple[float, ...]:
 
 
 def _plain_amounts(given: Any) -> dict[Any, Any] | list[Any]:
-    """Return amounts by action; those of a table in a list by column."""
     if isinstance(given, Mapping) and given:
         return {action: _plain_numbers("an amount of mean_at_most", amount) for action, amount in given.items()}
     table = np.atleast_2d(number_array("amounts, by action or as a table,", given))

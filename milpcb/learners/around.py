@@ -163,6 +163,7 @@ class Guarded(Around):
     inner : registered name of a learner that learns from played actions, or one that has not played yet
     options : that learner's own options, where it is named
     safe : registered name of the learner that goes on; it is made anew for the rounds that are left
+    safe_options : that learner's own options
     bound : B, a number, or a function of the number of rounds that does not fall; None: 2 sqrt(t K log N) + 500
     share : of the least chance of an action, 0 or more, as above
 
@@ -182,11 +183,12 @@ class Guarded(Around):
         inner: str | Learner = "epsilon_greedy",
         options: dict[str, Any] | None = None,
         safe: str = "exp4",
+        safe_options: dict[str, Any] | None = None,
         bound: float | Callable[[int], float] | None = None,
         share: float = 0.2,
     ) -> None:
         super().__init__(oracle, pool, contexts, horizon=horizon, seed=seed)
-        self._safe_name = safe
+        self._safe_name, self._safe_options = safe, copy(safe_options)
         self.inner = self._made(inner, options)
         self._safe_from(0)  # where that cannot be, it is found now
         self.safe: Learner | None = None  # that goes on, once it does
@@ -249,7 +251,8 @@ class Guarded(Around):
         return min(0.5, self._share / float(np.sqrt(self.played + 1))) / self.n_actions
 
     def _safe_from(self, begin: int) -> Learner:
-        return self._made(self._safe_name, None, horizon=None if self.horizon is None else self.horizon - begin)
+        left = None if self.horizon is None else self.horizon - begin
+        return self._made(self._safe_name, self._safe_options, horizon=left)
 
     def guarantee(self) -> float:
         """Return the greatest of B(tau) + 1 + G(T - tau), to the next of 32 parts of T; inf without a horizon."""

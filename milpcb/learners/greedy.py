@@ -162,7 +162,6 @@ class EpsilonGreedy(GreedyLearner):
         return float(explored + (np.diff(ends) * np.minimum(1.0, lost)).sum() + self._luck())
 
     def _epsilon(self) -> float:
-        """Return e_t of the current round."""
         return 1.0 if not self._log.trained else min(1.0, self.scale / (self.played + 1) ** (1 / 3))
 
     def _after(self, training: int) -> int:

@@ -196,8 +196,6 @@ def check_capability(make: Make, instance: Scenario) -> None:
 
 
 class _Mute:
-    """An oracle that answers nothing."""
-
     capabilities: frozenset[str] = frozenset()
     contexts = np.arange(8.0).reshape(-1, 2)
     n_contexts, n_actions, log_size = 4, N_ACTIONS, 1.0

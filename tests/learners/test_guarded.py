@@ -87,6 +87,8 @@ def test_a_round_may_be_given_up_and_laws_be_hidden():
     learner = Guarded(oracle, horizon=9, inner="uniform", bound=1.0)
     assert learner.guarantee() <= 2 + Exp4(oracle, horizon=9).guarantee()
     assert np.isnan(learner.bound(0.95))
+    slow = Guarded(oracle, horizon=9, inner="uniform", bound=1.0, safe_options={"rate": 0.3})
+    assert slow.guarantee() == pytest.approx(2 + Exp4(oracle, horizon=9, rate=0.3).guarantee())
 
 
 def test_a_class_without_weights_takes_another_safe_learner():
