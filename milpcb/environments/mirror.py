@@ -35,6 +35,7 @@ class Mirror:
     ----------
     learner : registered name, or ``module:Class``, of the learner whose mirror it is
     options : that learner's own options
+    oracle : kind of its oracle and the options of that; None takes the class's own search, else the default solver
     copies : R >= 1, how many play side by side; with one, costs follow the coins of that one
     n_actions : K >= 2
     n_contexts, n_features : shape of the pool, each >= 1
@@ -43,6 +44,7 @@ class Mirror:
 
     learner: str = "epsilon_greedy"
     options: dict[str, Any] | None = None
+    oracle: dict[str, Any] | None = None
     copies: int = 8
     n_actions: int = 3
     n_contexts: int = 200
@@ -54,8 +56,9 @@ class Mirror:
     def __post_init__(self) -> None:
         whole("copies", self.copies, 1, 1000)
         self._pool()
-        if self.options is not None and not isinstance(self.options, Mapping):
-            raise InputError(f"options must be a table of options by name, got {shown(self.options)}")
+        for name, table in (("options", self.options), ("oracle", self.oracle)):
+            if table is not None and not isinstance(table, Mapping):
+                raise InputError(f"{name} must be a table of options by name, got {shown(table)}")
         cls = registry.load("learner", self.learner)
         if cls.full_information or injection.asks(cls, "best"):
             raise InputError(f"learner '{self.learner}' is shown more than the cost it paid, so it has no mirror")
@@ -83,9 +86,10 @@ class Mirror:
 
     def _copies(self, opened: Opened, contexts: Floats, horizon: int, seed: int) -> list[Any]:
         cls = registry.load("learner", self.learner)
-        kind = registry.load("oracle", "search" if "search" in opened.capabilities else "milp")
+        own = dict(self.oracle or {"kind": "search" if "search" in opened.capabilities else "milp"})
+        kind = registry.load("oracle", own.pop("kind", "milp"))
         asked = {"opened": opened, "contexts": contexts, "constraints": ()}
-        oracle = injection.make(kind, asked) if injection.asks(cls, "oracle") else None
+        oracle = injection.make(kind, asked, own) if injection.asks(cls, "oracle") else None
         supplied = {"oracle": oracle, "contexts": contexts, "horizon": horizon, "n_actions": self.n_actions}
         seeds = child(seed, "environment", "mirror", "copies").integers(2**32, 2**63 - 1, size=self.copies).tolist()
         try:

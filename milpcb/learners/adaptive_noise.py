@@ -17,18 +17,24 @@ from milpcb.protocols import ValueOracle
 from milpcb.protocols.oracles import Table
 from milpcb.types import Floats
 
+LAWS = ("laplace", "normal", "whole")
+
 
 class Noise(SavedPart):
-    """Vectors (size,) of independent Laplace variables of scale 1, from a generator of their own."""
+    """Vectors (size,) of independent variables of scale 1 of a law, from a generator of their own."""
 
     kept = ("_rng",)
+    law = "laplace"
 
-    def __init__(self, size: int, generator: np.random.Generator) -> None:
-        self._size, self._rng = size, generator
+    def __init__(self, size: int, generator: np.random.Generator, law: str = "laplace") -> None:
+        self._size, self._rng, self.law = size, generator, law
 
     def draw(self) -> Floats:
-        """Return a fresh vector, as differences of exponential variables, which are drawn faster."""
-        more, less = self._rng.standard_exponential((2, self._size))
+        """Return a fresh vector; Laplace variables are differences of exponential ones, which are drawn faster."""
+        if self.law == "normal":
+            return self._rng.standard_normal(self._size)
+        exponential = self._rng.standard_exponential((2, self._size))
+        more, less = np.floor(exponential) if self.law == "whole" else exponential
         return np.asarray(more - less)
 
 
@@ -107,7 +113,7 @@ class AdaptiveNoise(SavedPart):
         self._queries, self._noise, self._cap, self._n_actions = queries, noise, cap, n_actions
         self._table = queries.table
         self._for_rates, self._for_bound = spreads
-        self._scale = 1 / FIRST_RATE  # 1 / eps of the round to come
+        self._scale = 1.0 if noise.law == "whole" else 1 / FIRST_RATE  # 1 / eps of the round to come
         self._last_scale = 0.0  # that of the last round learnt; 0 before there is one
         self._excess = 0.0  # Delta
 
@@ -129,7 +135,8 @@ class AdaptiveNoise(SavedPart):
         estimate = cost * self._redraws(row, action, most)
         self._excess += cost - self._gain(row, action, estimate)
         if self._for_rates.mean:
-            self._scale = max(self._scale, self._excess / self._for_rates.mean)
+            wanted = self._excess / self._for_rates.mean
+            self._scale = max(self._scale, float(math.ceil(wanted)) if self._noise.law == "whole" else wanted)
         return estimate
 
     def bound(self) -> float:
@@ -137,8 +144,8 @@ class AdaptiveNoise(SavedPart):
         return self._for_bound.mean * self._last_scale + self._excess
 
     def guarantee(self, horizon: int | None) -> float:
-        """Return the constant of statement 15, the spread taken four standard errors larger; inf with no horizon."""
-        if horizon is None:
+        """Return the constant of statement 15, the spread taken four standard errors larger; else inf."""
+        if horizon is None or self._noise.law != "laplace":
             return math.inf
         estimate = self._for_rates.mean
         if estimate == 0:  # all policies are alike

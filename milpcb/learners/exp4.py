@@ -222,13 +222,7 @@ class Forgetting(Exp4):
     kept: ClassVar[tuple[str, ...]] = (*Exp4.kept, "_recent")
 
     def __init__(
-        self,
-        oracle: Any,
-        *,
-        horizon: int | None = None,
-        seed: int = 0,
-        rounds: int = 1000,
-        by: By = "window",
+        self, oracle: Any, *, horizon: int | None = None, seed: int = 0, rounds: int = 1000, by: By = "window"
     ) -> None:
         self._rounds = whole("rounds", rounds, 2)
         self._window = choice("by", by, get_args(By)) == "window"

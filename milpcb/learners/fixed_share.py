@@ -69,12 +69,7 @@ class FixedShare(Weighing):
     kept = ("block", "_gaps", "_unsure", "rate", "_least", "_risen", "_starts", "_since", "_logs", "_tables", "_alarm")
 
     def __init__(
-        self,
-        oracle: Any,
-        *,
-        horizon: int | None = None,
-        seed: int = 0,
-        estimates: Estimates = "unbiased",
+        self, oracle: Any, *, horizon: int | None = None, seed: int = 0, estimates: Estimates = "unbiased"
     ) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed, estimates=estimates)
         self._change = self._log_count - log(self.share)  # C

@@ -9,7 +9,7 @@ from milpcb import rng
 from milpcb.core.checks import choice, real, whole
 from milpcb.core.kept import SavedPart
 from milpcb.errors import InputError
-from milpcb.learners.adaptive_noise import AdaptiveNoise, Leaders, Noise, spread
+from milpcb.learners.adaptive_noise import LAWS, AdaptiveNoise, Leaders, Noise, spread
 from milpcb.learners.base import Learner
 from milpcb.learners.needs import proved_action, require, require_contexts
 from milpcb.protocols import ValueOracle
@@ -119,7 +119,7 @@ Place = Literal["contexts", "columns"]
 
 
 class ContextualFTPL(Learner):
-    """Every round, the policy that is best on past estimates plus fresh Laplace noise.
+    """Every round, the policy that is best on past estimates plus fresh noise.
 
     Setting: contexts and costs are both adversarial and fixed in advance. Estimates: J c e_y, where J counts redraws of
     the noise until the same action comes out again, at most M: a query for the play and for each redraw.
@@ -138,6 +138,8 @@ class ContextualFTPL(Learner):
     noise_on : with "adaptive": "contexts" is on each context, those that every policy labels alike counted once;
         "columns" on the leaf totals of its search, where a round costs the same however many contexts there are, or on
         the columns of its program
+    law : with "adaptive", of the noise: "laplace", which alone has a guarantee in advance, "normal", or "whole",
+        integers times integers 1 / eps; with costs 0 and 1 and profiles all exact oracles then lead to the same bytes
     cap : M, the most redraws of a round; None: the square root of K T, rounded up, with "adaptive" that of K t
     separator : row numbers, on which any two policies differ; that is checked of listed policies. None: all contexts
     queries : "profile" plays the action where one profile is least; "argmin" that of a minimiser, almost surely the
@@ -158,6 +160,7 @@ class ContextualFTPL(Learner):
         seed: int = 0,
         epsilon: float | Literal["adaptive"] | None = None,
         noise_on: Place = "contexts",
+        law: str = "laplace",
         cap: int | None = None,
         separator: list[int] | None = None,
         queries: Queries = "profile",
@@ -165,6 +168,7 @@ class ContextualFTPL(Learner):
         super().__init__(oracle, horizon=horizon, seed=seed)
         choice("queries", queries, get_args(Queries))
         choice("noise_on", noise_on, get_args(Place))
+        choice("law", law, LAWS)
         require(type(self).__name__, oracle, "minimise", *(["profile"] if queries == "profile" else []))
         cap = None if cap is None else whole("cap", cap, 1)
         self._leader: AdaptiveNoise | FixedNoise
@@ -172,13 +176,13 @@ class ContextualFTPL(Learner):
             choice("epsilon", epsilon, ("adaptive",))
             if separator is not None:
                 raise InputError('a separator is for a fixed epsilon; leave it out, or epsilon = "adaptive"')
-            self._leader = self._adaptive(seed, noise_on, cap, queries)
+            self._leader = self._adaptive(seed, noise_on, cap, queries, law)
             return
         fixed = "ContextualFTPL with a fixed epsilon"
         if horizon is None:
             raise InputError(f'{fixed} needs a horizon; give one, or set epsilon = "adaptive", which needs none')
-        if noise_on != "contexts":
-            raise InputError(f'noise_on = "{noise_on}" is for epsilon = "adaptive"; set it too')
+        if (noise_on, law) != ("contexts", "laplace"):
+            raise InputError(f'noise_on = "{noise_on}", law = "{law}" is for epsilon = "adaptive"; set it too')
         require_contexts(fixed, oracle, ', or set epsilon = "adaptive" and noise_on = "columns"')
         self._leader = FixedNoise(
             oracle, horizon=horizon, seed=seed, epsilon=epsilon, cap=cap, separator=separator, queries=queries
@@ -206,11 +210,11 @@ class ContextualFTPL(Learner):
         """Return what an adaptive run proves about itself; NaN at a fixed epsilon and with a ``confidence``."""
         return self._leader.bound() if confidence is None else np.nan
 
-    def _adaptive(self, seed: int, noise_on: Place, cap: int | None, queries: str) -> AdaptiveNoise:
+    def _adaptive(self, seed: int, noise_on: Place, cap: int | None, queries: str, law: str) -> AdaptiveNoise:
         table = self.oracle.table(noise_on)
         asked = Leaders(table, None if queries == "profile" else self.oracle)
         for_rates, for_bound, for_play = (
-            Noise(table.n_noisy, rng.child(seed, "learner", name))
+            Noise(table.n_noisy, rng.child(seed, "learner", name), law)
             for name in ("spread for rates", "spread for bound", "noise")
         )
 

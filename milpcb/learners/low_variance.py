@@ -132,13 +132,7 @@ class ILoveToConBandits(EpochLearner):
     """
 
     def __init__(
-        self,
-        oracle: ValueOracle,
-        *,
-        horizon: int | None = None,
-        seed: int = 0,
-        psi: float = PSI,
-        delta: float = 0.05,
+        self, oracle: ValueOracle, *, horizon: int | None = None, seed: int = 0, psi: float = PSI, delta: float = 0.05
     ) -> None:
         self.psi = real("psi", psi, "finite and positive (the theorem has 100)", lambda number: number > 0)
         super().__init__(oracle, horizon=horizon, seed=seed, delta=delta)

@@ -147,6 +147,7 @@ checkpoints = 3
 name = "mirror"
 learner = "epsilon_greedy"
 options = { scale = 0.5 }
+oracle = { kind = "enumeration" }
 n_contexts = 8
 n_features = 3
 
@@ -189,5 +190,5 @@ def test_a_study_computes_the_costs_once_and_keeps_them(tmp_path, monkeypatch):
     assert len(plays) == 2
     assert file.read_bytes() == content
     monkeypatch.undo()
-    environment = Mirror("epsilon_greedy", {"scale": 0.5}, n_contexts=8, n_features=3)
+    environment = Mirror("epsilon_greedy", {"scale": 0.5}, {"kind": "enumeration"}, n_contexts=8, n_features=3)
     assert json.loads(content)["data"] == costly(environment, 60, 0)[1].tolist()

@@ -8,7 +8,7 @@ import pytest
 
 from milpcb import open_oracle, rng
 from milpcb.learners import ContextualFTPL
-from milpcb.learners.adaptive_noise import MOST, Noise, Spread, spread
+from milpcb.learners.adaptive_noise import LAWS, MOST, Noise, Spread, spread
 from policies import DecisionTrees
 
 from .rounds import perturbed, play_planted, tail
@@ -28,21 +28,32 @@ def spreads(learner: Any, *changed: Spread) -> tuple[Spread, Spread]:
 # --------------------------------------------------------------------------- the noise and its spread
 
 
-def test_noise_is_of_laplace_variables() -> None:
-    """Tails have their probabilities, on both sides alike."""
+@pytest.mark.parametrize(
+    ("law", "beyond"),
+    [
+        ("laplace", {1.0: np.exp(-1), 2.5: np.exp(-2.5)}),
+        ("normal", {1.0: 0.3173105, 2.5: 0.0124193}),
+        # both tails of the integers from 1 and from 2 on: 2 e^-n / (1 + 1/e)
+        ("whole", {0.5: 2 * np.exp(-1) / (1 + np.exp(-1)), 1.5: 2 * np.exp(-2) / (1 + np.exp(-1))}),
+    ],
+)
+def test_laws_are_what_they_are_called(law: str, beyond: dict[float, float]) -> None:
+    """Tails have their probabilities, on both sides alike, and the integers are whole."""
     n = 200_000
-    drawn = Noise(n, rng.child(0, "test")).draw()
-    for x in (1.0, 2.5):
-        for beyond, chance in ((np.abs(drawn) > x, np.exp(-x)), (drawn > x, np.exp(-x) / 2)):
-            assert abs(beyond.mean() - chance) < 5 * np.sqrt(chance / n)
+    drawn = Noise(n, rng.child(0, "test"), law).draw()
+    assert (law == "whole") == bool((drawn == np.rint(drawn)).all())
+    for x, p in beyond.items():
+        for tail_of, chance in ((np.abs(drawn) > x, p), (drawn > x, p / 2)):
+            assert abs(tail_of.mean() - chance) < 5 * np.sqrt(chance / n)
 
 
-def test_spread_of_two_policies_is_half_the_mean_distance() -> None:
-    """E max(-x, -y) = E|x - y| / 2, which is 3/4; 0 where policies are alike."""
-    learner = adaptive(OPPOSITE)
+@pytest.mark.parametrize(("law", "mean"), [("laplace", 0.75), ("normal", 1 / np.sqrt(np.pi)), ("whole", None)])
+def test_spread_of_two_policies_is_half_the_mean_distance(law: str, mean: float | None) -> None:
+    """E max(-x, -y) = E|x - y| / 2: 3/4 for Laplace, 1 / sqrt(pi) for normal variables; 0 where policies are alike."""
+    learner = adaptive(OPPOSITE, law=law)
     for found in spreads(learner):
         assert found.draws == MOST
-        assert abs(found.mean - 0.75) < 5 * found.error
+        assert mean is None or abs(found.mean - mean) < 5 * found.error
     assert len(set(spreads(learner))) == 2
     assert spreads(adaptive([[1, 0]]))[0].mean == 0.0
 
@@ -124,12 +135,16 @@ def test_regret_is_within_bound_and_guarantee(switch: int) -> None:
     assert all(learner.oracle_error() == 0.0 for learner in learners)
 
 
-def test_rates_never_increase() -> None:
-    """They begin at 2; before a round there is no bound."""
-    learner = adaptive()
+@pytest.mark.parametrize("law", LAWS)
+def test_rates_never_increase(law: str) -> None:
+    """They begin at 2, in integers at 1, and are then one over integers; before a round there is no bound."""
+    learner = adaptive(law=law, horizon=600)
     assert learner.bound() == 0.0
+    assert np.isfinite(learner.guarantee()) == (law == "laplace")
     rates = play_planted(learner, 600, 0)[1]
-    assert rates[0] == 2.0
+    assert rates[0] == (1.0 if law == "whole" else 2.0)
+    if law == "whole":
+        assert {1 / rate for rate in rates} <= set(range(1, 100))
     assert (np.diff(rates) <= 0).all()
     assert rates[-1] < 0.7 * rates[0]
 
@@ -156,6 +171,16 @@ def trees(kind: str, **options: Any) -> Any:
     contexts = np.random.default_rng(2).random((6, 2))
     oracle = open_oracle(DecisionTrees(2, 1, thresholds=2), contexts, kind=kind)
     return ContextualFTPL(oracle, seed=3, epsilon="adaptive", **options)
+
+
+def test_whole_numbers_give_the_same_bytes_on_every_oracle() -> None:
+    """All totals are whole, so nothing is rounded, and states are equal: search, list, audited and MILP."""
+    runs = []
+    for kind in ("search", "enumeration", "audited", "milp"):
+        learner = trees(kind, law="whole")
+        runs.append((play_planted(learner, 60, 0)[:2], learner.state(), learner.bound()))
+    assert all(run == runs[0] for run in runs)
+    assert len(set(runs[0][0][0])) == 2
 
 
 @pytest.mark.parametrize(("kind", "queries"), [("search", "argmin"), ("milp", "argmin"), ("milp", "profile")])

@@ -73,6 +73,8 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("ftpl", {"epsilon": None, "horizon": None}, "horizon"),
     ("ftpl", {"epsilon": 0.1, "noise_on": "columns"}, "noise_on"),
     ("ftpl", {**ADAPTIVE, "noise_on": "columns"}, "noise on contexts"),
+    ("ftpl", {"epsilon": 0.1, "law": "whole"}, "law"),
+    ("ftpl", {**ADAPTIVE, "law": "laplac"}, "'laplace'"),
     ("ftpl", {"epsilon": "adaptve"}, "'adaptive'"),
     ("ftpl", {"epsilon": 0.0}, "epsilon"),
     ("ftpl", {"cap": 0}, "cap"),
