@@ -8,32 +8,7 @@ import pytest
 from milpcb.errors import InputError
 from policies import boxes
 from policies.boxes import BoxList, BoxRule, BoxRules, Interval
-from policies.cuts import cut_points
 from policies.names import Names
-from tests.instances import instances
-
-INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("box_rules")}
-EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
-
-
-def labelings_by_hand(rules, contexts):
-    """Every labeling of every choice of bounds, by loops over the definition, as a set."""
-    cuts = [[-np.inf, *points, np.inf] for points in cut_points(contexts, rules.thresholds)]
-    sides = [[(f, low, high) for low, high in product(points, repeat=2)] for f, points in enumerate(cuts)]
-    every = [side for of in sides for side in of]
-    found = set()
-    for first, second in product(every, every if rules.max_features == 2 else [(0, -np.inf, np.inf)]):
-        held = [all(low < x[f] <= high for f, low, high in (first, second)) for x in contexts]
-        for inside, outside in product(range(rules.n_actions), repeat=2):
-            found.add(tuple(inside if h else outside for h in held))
-    return found
-
-
-@EVERY_INSTANCE
-def test_labelings_are_all_those_of_the_definition(name):
-    """Every choice of bounds and actions gives a labeling of the class, and there are no others."""
-    rules, contexts = INSTANCES[name]
-    assert set(map(tuple, rules.on(contexts).labelings().tolist())) == labelings_by_hand(rules, contexts)
 
 
 @pytest.mark.parametrize(("max_features", "columns"), [(1, 61), (2, 3706)])

@@ -16,6 +16,7 @@ from policies import from_json
 from policies.rule import Rule
 from tests.instances import instances
 from tests.lp import lp_text
+from tests.stress.definitions import boxed, written
 
 CLASSES = {name: instances(name) for name in registry.names("policies")}
 INSTANCES = {
@@ -79,6 +80,15 @@ def test_log_size_counts_the_policies(case):
         listed = list(opened.policies())
         assert len(set(listed)) == len(listed)
         assert np.exp(log_size) == pytest.approx(len(listed))
+
+
+@pytest.mark.parametrize("case", [case for case in INSTANCES if case.startswith(("threshold", "rule_lists", "box"))])
+def test_labelings_are_all_those_of_the_definition(case):
+    """What the definition allows gives a labeling of the class, and there are no others."""
+    name, policies, contexts = INSTANCES[case]
+    opened = policies.on(contexts)
+    wanted = boxed(policies, contexts) if name == "box_rules" else written(policies, contexts, opened)
+    assert set(map(tuple, opened.labelings().tolist())) == set(map(tuple, wanted.tolist()))
 
 
 @pytest.mark.parametrize("case", [case for case in INSTANCES if not case.startswith("halfspaces")])

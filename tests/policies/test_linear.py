@@ -16,6 +16,7 @@ from policies.linear.program import LinearEncoding
 from policies.linear.rule import points_of
 from tests.instances import instances
 from tests.lp import lp_text
+from tests.stress.definitions import scored
 
 from .rules import SCORE
 
@@ -36,20 +37,6 @@ def points_by_hand(rules, contexts):
         if any(value != round(value) for value in column):
             columns[i] = [sum(t <= value for t in set(rules.thresholds[i])) for value in column]
     return np.array(columns).T
-
-
-def labelings_by_hand(rules, points):
-    """Every labeling by every weight vector and every choice of half-integer cuts, as a set."""
-    limit = points.shape[1] if rules.max_features is None else rules.max_features
-    box = range(-rules.max_weight, rules.max_weight + 1)
-    found = set()
-    for w in product(box, repeat=points.shape[1]):
-        if np.count_nonzero(w) <= limit:
-            scores = [sum(a * b for a, b in zip(w, point, strict=True)) for point in points]
-            cuts = sorted({score + half for score in scores for half in (-0.5, 0.5)})
-            for chosen in product(cuts, repeat=rules.n_actions - 1):
-                found.add(tuple(sum(cut <= score for cut in chosen) for score in scores))
-    return found
 
 
 def columns_of(program, letter):
@@ -75,8 +62,8 @@ def test_labelings_are_all_those_of_the_definition(name):
     opened = rules.on(contexts)
     quantiles = isinstance(rules.thresholds, int)
     points = opened.scored.points[opened.group] if quantiles else points_by_hand(rules, contexts)
-    wanted = labelings_by_hand(rules, points)
-    assert set(map(tuple, opened.labelings().tolist())) == wanted
+    wanted = scored(rules, points)
+    assert set(map(tuple, opened.labelings().tolist())) == set(map(tuple, wanted.tolist()))
     assert np.log(len(wanted)) <= opened.log_size + 1e-12
     assert opened.log_size <= len(np.unique(contexts, axis=0)) * np.log(rules.n_actions) + 1e-12
 

@@ -106,9 +106,6 @@ def test_the_first_support_and_the_first_row_win_a_tie() -> None:
     assert LinearRules(max_features=1).on(contexts).search().minimise(costs)[1].weights == (0, 0, 0)
 
 
-# ------------------------------------------------------------------- program
-
-
 # ------------------------------------------------------------------- sizes
 
 

@@ -10,25 +10,7 @@ from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
 from policies.linear import LinearRules, supports
 from policies.linear.labelings import LabelTable, OneScore, Shape, diagram_of, support_table
-from policies.linear.policy_class import OpenedLinear
 from policies.linear.search_tables import TableTerms
-
-POOLS = {
-    "three of seven": (LinearRules(max_features=3), 2, 7),
-    "two of four values, three actions": (LinearRules(3, max_weight=1, max_features=2), 4, 3),
-    "columns alike": (LinearRules(2, max_weight=2, max_features=3), -2, 4),
-}
-
-
-def opened(name: str, rng: np.random.Generator, rows: int = 40) -> OpenedLinear:
-    """The class on random contexts; a negative number of values doubles a column."""
-    rules, values, features = POOLS[name]
-    contexts = rng.integers(0, abs(values), (rows, features)).astype(float)
-    if values < 0:
-        contexts[:, -1] = 3 - contexts[:, 0]
-    on = rules.on(contexts)
-    assert isinstance(on, OpenedLinear)
-    return on
 
 
 def table_of(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
@@ -107,14 +89,13 @@ def test_five_of_twenty_features_are_answered() -> None:
 
 def test_totals_too_many_to_keep_are_added_up_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such a class has no terms, and the rest all the same, side constraints included."""
-    on, free = (opened("three of seven", np.random.default_rng(6)) for _ in range(2))
+    contexts = np.random.default_rng(6).integers(0, 2, (40, 7)).astype(float)
+    on, free = (LinearRules(max_features=3).on(contexts) for _ in range(2))
     every = free.capabilities
     monkeypatch.setattr(supports, "LARGEST", 559)
     assert every - on.capabilities == {"totals"}
     assert "the supports have 560 totals to keep, more than 559" in on.unsupported["totals"]
-    rows, m = on.contexts[on.group], len(on.group)
-    budget = share_at_most(0, 0.2)
-    few, same = (open_oracle(each, rows, "search", constraints=[budget]) for each in (on, free))
-    costs = np.random.default_rng(7).integers(-9, 10, (m, 2)).astype(float)
+    few, same = (open_oracle(each, contexts, "search", constraints=[share_at_most(0, 0.2)]) for each in (on, free))
+    costs = np.random.default_rng(7).integers(-9, 10, (40, 2)).astype(float)
     assert few.value(costs) == same.value(costs)
     assert few.action_weights(costs, 0, 0.1) == pytest.approx(same.action_weights(costs, 0, 0.1))

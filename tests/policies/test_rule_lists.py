@@ -1,7 +1,6 @@
 """Rule lists: the shortest-path program and the search against the definition."""
 
 from dataclasses import replace
-from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -9,36 +8,10 @@ import pytest
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
-from policies.literals import LARGEST, Literals
+from policies.literals import LARGEST
 from policies.rule_lists import Clause, RuleList, RuleLists, shortest
-from tests.instances import instances
 
 from .rules import LIST, NAMES
-
-INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("rule_lists")}
-EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
-
-
-def derivations(lists, contexts):
-    """Every way the search may write a list: D different literals, a side at all but the last, D + 1 actions."""
-    on = Literals.of(contexts, lists.thresholds)
-    depth = min(len(on), lists.max_rules)
-    sides = list(product((0, 1), repeat=max(0, depth - 1)))
-    for literals, outcomes in product(permutations(range(len(on)), depth), sides):
-        for *actions, default in product(range(lists.n_actions), repeat=depth + 1):
-            steps = list(zip(literals, (*outcomes, 0), actions, strict=False))
-            labels = np.full(len(on.truth), default)
-            for f, outcome, action in reversed(steps):
-                labels[on.truth[:, f] != outcome] = action
-            yield labels[on.group]
-
-
-@EVERY_INSTANCE
-def test_every_labeling_has_a_derivation(name):
-    """The ways to write a list reach the labelings of the class, and no others."""
-    lists, contexts = INSTANCES[name]
-    written = {tuple(labels.tolist()) for labels in derivations(lists, contexts)}
-    assert written == set(map(tuple, lists.on(contexts).labelings().tolist()))
 
 
 def test_the_program_has_the_size_it_states():

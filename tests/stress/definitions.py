@@ -40,7 +40,7 @@ def best(policies: Any, contexts: Floats, costs: Floats, row: int) -> Floats | N
     if isinstance(policies, DecisionTrees):
         return _best_tree(policies, contexts, costs, row)
     if isinstance(policies, BoxRules):
-        return profile(costs, _boxes(policies, contexts), row)
+        return profile(costs, boxed(policies, contexts), row)
     if isinstance(policies, LinearRules) and (contexts == np.rint(contexts)).all():
         return profile(costs, scored(policies, contexts), row)
     return None
@@ -116,7 +116,8 @@ def is_allowed(policies: Any, contexts: Floats, policy: Any) -> bool:
     return few and max(depths) <= policies.depth and all(map(needed.kept_by, leaves))
 
 
-def _boxes(boxes: BoxRules, contexts: Floats) -> Ints:
+def boxed(boxes: BoxRules, contexts: Floats) -> Ints:
+    """Return the labels of all boxes: an interval of each of so many features, an action inside and one outside."""
     sides: list[list[Any]] = []
     for column, points in zip(contexts.T, every_cut(contexts, boxes.thresholds), strict=True):
         ends = [-np.inf, *points, np.inf]
