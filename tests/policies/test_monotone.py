@@ -179,11 +179,13 @@ def test_a_condition_says_which_values_reach_the_floor(axis, floor, text):
 
 
 def test_floors_are_the_lowest_contexts_of_an_action():
-    """Only contexts with nothing of the same or a larger action below them are written down."""
+    """Only contexts with nothing of the same or a larger action below them are written down, -0 as 0."""
     contexts = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0]])
     order = Order(contexts, axes_of(contexts, None, None), Names())
     rule = order.rule(np.array([0, 1, 2, 2, 2]))
     assert rule.levels == ((1, ((1.0, 0.0), (0.0, 1.0))), (2, ((0.0, 1.0),)))
+    zero = np.array([[-1.0], [-0.0]])
+    assert str(Order(zero, axes_of(zero, None, None), Names()).rule(np.array([0, 1]))).startswith("if x0 >= 0:")
 
 
 def test_new_contexts_get_the_least_monotone_extension():
