@@ -1,6 +1,7 @@
 """Classes given by their list: labelings as functions of the row, and a list of policies of one's own."""
 
 import sys
+from itertools import product
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -41,12 +42,12 @@ def test_equal_rows_are_one_context_unless_some_labeling_differs_on_them(labelin
 
 
 def test_weights_count_each_entry_of_the_list():
-    """Kind "search" counts repeats, an enumeration each labeling once."""
+    """Kind "search" counts repeats, an enumeration each labeling once; at the rate 0 all count alike."""
     costs, labels = np.random.default_rng(0).normal(size=(5, 3)), np.array(AGREE)
-    for kind, counted in (("search", labels), ("enumeration", labels[:3])):
-        weights = np.exp(-0.3 * costs[np.arange(5), counted].sum(axis=1))
+    for (kind, counted), rate in product((("search", labels), ("enumeration", labels[:3])), (0, 0.3)):
+        weights = np.exp(-rate * costs[np.arange(5), counted].sum(axis=1))
         expected = [weights[counted[:, 1] == a].sum() / weights.sum() for a in range(3)]
-        assert open_oracle(FiniteClass(AGREE, 3), REALS, kind).action_weights(costs, 1, 0.3) == pytest.approx(expected)
+        assert open_oracle(FiniteClass(AGREE, 3), REALS, kind).action_weights(costs, 1, rate) == pytest.approx(expected)
 
 
 def test_the_table_itself_is_answered_row_by_row():
