@@ -19,7 +19,7 @@ class CobaLearner:
     ----------
     policies : the policy class, with explicit cut points; its ``n_actions`` is the number that coba offers
     learner : a registered learner; ``options`` are its own
-    seed : of everything that is drawn
+    seed : of all random draws
     reward_range : least and greatest reward; one beyond them is refused
     horizon : number of rounds, for learners that need to know it
     oracle : kind of the oracle, or its options, as for Bandit
@@ -52,7 +52,7 @@ class CobaLearner:
 
     @cached_property
     def bandit(self) -> Bandit:
-        """Learner at play, made when first asked: coba pickles learners before that, and plays copies."""
+        """The bandit at play, made at first use: coba pickles learners before that, and plays copies."""
         return self._make()
 
     def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float]:

@@ -43,7 +43,7 @@ class BanditAnswers(BanditParts):
     def rule(self, number: int | None = None) -> RuleInForce:
         """Return the rule in force, or an earlier one by its number; raises InputError where there is none.
 
-        One is in force with ``learner="bistro_plus"``, ``future="once"``, one future and a noise other than "signed".
+        A rule is in force for ``learner="bistro_plus"``, ``future="once"``, one future and a noise other than "signed".
         """
         with self.lock:
             return self._rounds.in_force.rule(number)
@@ -59,7 +59,7 @@ class BanditAnswers(BanditParts):
             return explained(self._rounds.book.find(decision, ended=True), self._rounds)
 
     def overrides(self) -> list[Override]:
-        """Return the decisions that a person overrode, in that order, with who, why, and what it cost if known."""
+        """Return the decisions that a person overrode, in order: by whom, why, and their cost where it is known."""
         with self.lock:
             return list(self._rounds.book.overridden.values())
 
@@ -86,7 +86,7 @@ class BanditAnswers(BanditParts):
         """Return the bound on expected regret after ``horizon`` decisions that are learnt at once; see Learner.
 
         Infinite under constraints on contexts that arrive, once an action was added or a decision overridden, and where
-        the bandit began with a log. Learners of a known law of contexts take it to be even over ``contexts``.
+        the bandit began with a log. Learners that know the law of contexts take it to be uniform over ``contexts``.
         """
         with self.lock:
             rounds = self._rounds
@@ -133,7 +133,7 @@ class BanditAnswers(BanditParts):
     def log(self) -> Log:
         """Return the decisions learnt, in that order, as milpcb.offline reads them, with their costs in [0, 1].
 
-        There are no probabilities of learners that draw within ``act``, such as ``ftpl``; actions that were not
+        There are no probabilities for learners that draw within ``act``, such as ``ftpl``; actions that were not
         available have the probability 0. Raises InputError unless the bandit was made with ``keep_log=True``, and while
         some action has never been played; ExtraMissingError.
         """
@@ -164,7 +164,7 @@ class BanditAnswers(BanditParts):
             return self._rounds.groups.summaries(self._rounds.allowed(), self._rounds.names, confidence, self._scale)
 
     def statement(self, confidence: float = 0.95) -> str:
-        """Return in sentences what can be stated of this very bandit, in the unit of its costs or rewards."""
+        """Return the statement of this bandit in sentences, in the unit of its costs or rewards."""
         confidence = check_confidence(confidence)
         with self.lock:
             n = self._rounds.counted()

@@ -32,7 +32,7 @@ class Context:
 
 
 class ContextReader:
-    """Reads contexts for a policy class, which has tests of features that are ``declared`` beside its numbers."""
+    """Reads contexts for a policy class, which reads numbers, and tests of the features that are ``declared``."""
 
     def __init__(self, policies: PolicyClass, declared: Mapping[str, Sequence[Any]] | None) -> None:
         if not isinstance(declared, Mapping | None):
@@ -78,14 +78,14 @@ class ContextReader:
         return frame_of(self._features, rows) if self._features else np.array(rows, dtype=float)
 
     def show(self, policy: Any) -> FoundPolicy:
-        """Return a policy as one that reads tables as they come, strings and missing values included."""
+        """Return a policy in a form that reads the original tables, with strings and missing values."""
         if not self._columns:
             return policy
         actions = getattr(self.policies, "action_names", None) or ()
         return policy.with_columns(Schema(self._features), tuple(self._columns), actions)
 
     def cut_points(self, i: int, policy: Any, known: Floats) -> list[float]:
-        """Return the cut points of feature ``i``, of class and policy; where there are none, ``known`` values (m,)."""
+        """Return the cut points of feature ``i`` in class and policy, else the ``known`` values (m,)."""
         tested = policy.cut_points() if hasattr(policy, "cut_points") else None
         own = list(self._cuts.get(self.names[i], ()) if self.names else ())
         itself = [j for j, each in enumerate(self._columns) if isinstance(each, Number) and each.name == self.names[i]]
@@ -108,7 +108,7 @@ class ContextReader:
         return columns
 
     def advice(self, context: Context) -> str:
-        """Return how to have constraints read strings that were not declared; "" where there are none."""
+        """Return the remedy for strings that constraints read but nobody declared; "" where there are none."""
         for name, value in context.row.items():
             if isinstance(value, str) and name not in self._fields:
                 if as_number(value) is not None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Override:
-    """A decision in whose place a person played another action: what was drawn, what was done ``instead``, and why."""
+    """A decision that a person overrode: the action drawn, the action played ``instead``, and the reason."""
 
     decision: str  # its id
     action: str | int
@@ -65,8 +65,8 @@ class Decision:
     probabilities : of every action, in the order of the class
     context : the features as they came, in the order of the class
     beside : names and values of what only constraints and groups read
-    seal : of all other fields, by the key of the bandit
-    rule_number, leaf : the rule in force and its part that the context is in, where one is; see Bandit.rule
+    seal : signature of all other fields by the bandit's key
+    rule_number, leaf : the rule in force, if any, and the part of it that the context is in; see Bandit.rule
 
     """
 
@@ -116,7 +116,7 @@ class Open:
 
 
 class Book:
-    """The decisions of one bandit: by id those ``open``, in order, and ``overridden``; how many were ``given_up``."""
+    """The decisions of one bandit: those ``open`` and ``overridden``, by id in order; how many were ``given_up``."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
@@ -132,7 +132,7 @@ class Book:
         self.session = secrets.token_hex(8)
 
     def enter(self, decision: Decision, action: int, aside: Aside, groups: list[int]) -> Decision:
-        """Return a decision with an id and a seal of its own; it is open, with what else Open has."""
+        """Return a new decision with an id and a seal; it is open, with the round and the groups that belong to it."""
         number = self._counts.get(self.session, 0)
         named = replace(decision, id=f"{self.session}-{number}-{secrets.token_hex(8)}")
         made = replace(named, seal=self._seal(named))
@@ -158,13 +158,13 @@ class Book:
         return given
 
     def close(self, name: str, *, learnt: bool) -> None:
-        """Enter that a decision was learnt, or else given up."""
+        """Record that a decision was learnt, or else given up."""
         self.given_up += not learnt
         if self.open.pop(name, None) is None:
             self._strangers.add(name)
 
     def override(self, known: Open, override: Override) -> None:
-        """Enter that a person overrode a decision; it is open until its cost is known, or given up."""
+        """Record that a person overrode a decision; it stays open until its cost is known, or it is given up."""
         name = known.decision.id
         self.overridden[name] = override
         if name not in self.open:  # it was made after this book was saved, nobody knows when
@@ -180,7 +180,7 @@ class Book:
         return [name for name, known in self.open.items() if known.made <= time() - age.total_seconds()]
 
     def state(self) -> dict[str, Any]:
-        """Return everything as plain data, but for those open and overridden, which would take long under the lock."""
+        """Return the record as plain data, without decisions open or overridden: these would hold the lock for long."""
         return {
             "key": self._key.hex(),
             "sessions": dict(self._counts),

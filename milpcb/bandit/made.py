@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def as_document(given: Any, names: Sequence[Any]) -> dict[str, Any]:
-    """Return an action, or a policy of ours, as plain data; raises UnknownNameError on anything else."""
+    """Return an action, or a policy of milpcb, as plain data; raises UnknownNameError on anything else."""
     if hasattr(given, "document") and hasattr(given, "predict"):
         return {"policy": given.document()}
     what = "baseline, which is an action, or a policy as milpcb.policies.from_json reads it:"
@@ -61,7 +61,7 @@ def _check_read(policy: Any, names: Sequence[str]) -> None:
 
 
 def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
-    """Return the class with one action more, the last one; raises InputError where it cannot have it."""
+    """Return the class with a further action, the last one; raises InputError where it allows none."""
     own: set[str] = {part.name for part in fields(policies)} if is_dataclass(policies) else set()
     if "n_actions" not in own:
         raise InputError(f"a {type(policies).__name__} cannot have another action: it has no n_actions to be raised")
@@ -113,7 +113,7 @@ def learner(settings: Mapping[str, Any], oracle: Any, constrained: bool, usual: 
 
 
 def logged_rounds(log: Log, names: Sequence[Any], scale: Scale) -> Iterator[tuple[int, float, list[float]]]:
-    """Yield action, cost and law of each row of a log, unknown chances being 0; raises InputError, UnknownNameError."""
+    """Yield action, cost and probabilities (0: unknown) of each row of a log; raises InputError, UnknownNameError."""
     if not all(hasattr(log, part) for part in ("features", "action", "outcome", "propensity", "shares")):
         raise InputError(f"from_log takes a log as milpcb.offline.read_log makes it, got {shown(log)}")
     if log.propensity is None or log.shares:

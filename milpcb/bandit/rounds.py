@@ -30,7 +30,7 @@ KEPT, DRAWN = ("_so_far", "book", "in_force", "groups", "added", "replayed"), ("
 
 
 class DecisionRounds:
-    """The parts of a bandit, and all that changes; ``changing``: whether constraints are on contexts that arrive."""
+    """The parts of a bandit, and its state; ``changing``: whether constraints are on contexts that arrive."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class DecisionRounds:
     # ----------------------------------------------------------------- decisions
 
     def act(self, contexts: Sequence[Context], available: Sequence[Any]) -> list[Decision]:
-        """Return a decision for each context, among the actions ``available`` to it; where one cannot be made, none."""
+        """Return a decision for each context, among the actions ``available`` to it; if one cannot be made, none is."""
         self._check_turn(len(contexts))
         offered = [_offered_actions(each, self.names) for each in available]
         found: list[Decision] = []
@@ -90,7 +90,7 @@ class DecisionRounds:
         return found
 
     def learn(self, given: object, cost: float) -> None:
-        """Take in what a decision cost; what the learner raises ends the decision."""
+        """Learn the cost of a decision; an error of the learner ends the decision."""
         floor = self.learner.least_chance  # as it was when the decision was made, see ``Bandit.settled``
         known = self._taken_up(given)
         decision, row, law = known.decision, known.aside.row, known.aside.q
@@ -119,7 +119,7 @@ class DecisionRounds:
         self.book.close(known.decision.id, learnt=False)
 
     def override(self, given: object, action: object, by: str, reason: str) -> None:
-        """Have a decision be one in whose place a person played ``action``; its cost is still to be learnt."""
+        """Record that a person played ``action`` in place of a decision; its cost is still to be learnt."""
         number = place("action", action, list(map(str, self.names)))
         decision = self.book.find(given)
         if decision.id in self.book.overridden:
@@ -135,14 +135,14 @@ class DecisionRounds:
         return self.learner.played + self.learner.ledger.overridden
 
     def replay(self, context: Context, action: int, cost: float, law: list[float]) -> None:
-        """Take in a decision that another made, of the law (K,) that it was drawn from, with its cost."""
+        """Learn the cost of an action that was drawn elsewhere, with the probabilities ``law`` (K,)."""
         row, groups = self._begin_elsewhere(context, law, self.learner.played)
         self.learner.learn(row, action, cost, law[action])
         self.groups.enter(groups, row, action, action, cost, self.learner.ledger.last)
         self.replayed += 1
 
     def with_action(self, name: Any) -> DecisionRounds:
-        """Return the rounds of a class with another action, which go on in place of these; raises InputError."""
+        """Return these rounds for the class with a further action, to go on in their place; raises InputError."""
         reader = ContextReader(made.with_action(self.reader.given, name), self.reader.declared)
         if self.rules and not self.changing:
             raise InputError("constraints are on contexts given in advance, so no action can be added")
@@ -178,7 +178,7 @@ class DecisionRounds:
         self.part({name: state[name] for name in DRAWN})
 
     def part(self, saved: Any = None) -> None:
-        """Begin a session, with ids and draws of its own, beside others that go on from the same draws."""
+        """Begin a session with its own ids and draws, distinct from others that go on from the same state."""
         self.book.begin_session()
         now = state_of(self, DRAWN)
         own = rng.parted(saved or now, self.book.session)

@@ -22,7 +22,7 @@ from milpcb.types import Floats, FoundPolicy
 
 @dataclass(frozen=True)
 class RuleInForce:
-    """A rule that decisions follow, by number counted from 1, like the decision ``since`` which it is in force."""
+    """A rule that decisions follow; its number, and the decision ``since`` which it is in force, count from 1."""
 
     number: int
     since: int
@@ -67,7 +67,7 @@ class RuleChange(NamedTuple):
 
 
 class RuleLog:
-    """Which rule was in force when, by number; the oracle is asked for a policy by its play on known contexts."""
+    """The rules in force over time, by number; the oracle finds the policy of a rule by its actions on known rows."""
 
     def __init__(self, oracle: Any, learner: Any, reader: ContextReader) -> None:
         self._oracle, self._learner, self._reader = oracle, learner, reader
@@ -75,7 +75,7 @@ class RuleLog:
         self._leaves: list[int | None] = []  # of the known contexts, under the rule in force
 
     def look(self, row: int) -> tuple[int | None, int | None]:
-        """Return the number of the rule that the learner has just followed, if it does, and the part ``row`` is in."""
+        """Return the number of the rule that the learner has just followed, if any, and the part of it with ``row``."""
         number = getattr(self._learner, "rule_number", None)
         if number is None:
             return None, None
@@ -137,7 +137,7 @@ class FeatureChange(NamedTuple):
 
 @dataclass(frozen=True)
 class Why:
-    """The reasons of one decision, by the rule in force, or by the best policy as it is known when one asks."""
+    """The reasons of one decision: by the rule in force, or by the best policy at the time of asking."""
 
     action: Any
     probability: float
@@ -151,7 +151,7 @@ class Why:
 
     @property
     def disputed(self) -> tuple[Any, ...]:
-        """The actions that other policies play here which are as good as the best one, up to chance."""
+        """The actions of other policies here that are, up to chance, as good as that of the best policy."""
         return tuple(action for action, more in self.rivals.items() if more <= self.chance)
 
     def __str__(self) -> str:

@@ -39,13 +39,13 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 def as_path(path: Any) -> Path:
-    """Return the path of a file; raises InputError on what is none."""
+    """Return ``path`` as a Path; raises InputError unless it is a string or a Path."""
     instance("the path of a file", path, (str, os.PathLike), "a string or a Path")
     return Path(path)
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write what ``sealed`` returned, in place of a plain file or none; raises InputError."""
+    """Write what ``sealed`` returned to a new file, or over a plain one; raises InputError."""
     problem = ""
     try:
         if len(content) > gate.MOST_BYTES:
@@ -104,7 +104,7 @@ if hasattr(os, "register_at_fork"):  # not everywhere is there a fork
 
 
 class BanditParts:
-    """The parts of a bandit, under one lock, which a file or a copy holds."""
+    """The parts of a bandit that files and copies hold, under one lock."""
 
     lock: Any  # of all that may change
     _scale: Scale
@@ -112,7 +112,7 @@ class BanditParts:
     def save(self, path: str | Path) -> None:
         """Write everything to a JSON file, from which ``load`` goes on, with draws of its own; replaces an old one.
 
-        Readers see the old file or the new one, whole; while it is written, decisions are made. The file holds the key
+        Readers see the old file or the new one, whole; decisions can be made meanwhile. The file holds the key
         by which decisions are recognised: who reads it can forge them. Raises InputError where it cannot be written, or
         would be larger than ``load`` reads (1 GB).
         """

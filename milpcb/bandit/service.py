@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Bandit(BanditAnswers):
-    """A learner that is asked for one decision at a time, and later handed what it cost.
+    """A learner that makes one decision at a time, and is told its cost later.
 
     Contexts need not be known in advance: memory grows with the number of contexts that lie between different cut
     points, not with the number of decisions. Costs may arrive late and in any order where the learner is ``delayed``
@@ -37,16 +37,16 @@ class Bandit(BanditAnswers):
     ----------
     policies : the policy class; for contexts that are not known in advance with explicit cut points
     learner : name of a registered learner, such as "exp4" or "ftpl"
-    seed : of everything that is drawn
+    seed : of all random draws
     horizon : number of decisions, for learners that need to know it
     contexts : all contexts that can occur (m, d), None where they arrive
     oracle : kind of the oracle, or its options, as in ``{"kind": "milp", "solver": "highs"}``
     cost_range : least and greatest cost, [0, 1] where it is None; certificates are in the unit (cost - least) /
         (greatest - least) that the learner sees
-    reward_range : the same of rewards, where the cost is (greatest - reward) / (greatest - least)
+    reward_range : least and greatest reward; the cost is then (greatest - reward) / (greatest - least)
     keep_log : whether the decisions learnt are kept, for ``log()``; memory then grows with their number
-    constraints : one or several of milpcb.share_at_most, mean_at_most, parity, never, always. A context by names may
-        have more than the features for them
+    constraints : one or several of milpcb.share_at_most, mean_at_most, parity, never, always. A context by name may
+        have more columns than the features, for these to read
     values : of features that hold strings, or may be missing: the strings, and None for missing, as in
         ``{"region": ["north", "south"], "income": [None]}``. Codes, and strings that constraints read, are declared too
     baseline : what is done today, an action or a policy of milpcb: with probability ``confidence``, at every moment,
@@ -110,7 +110,7 @@ class Bandit(BanditAnswers):
         Certificates hold if actions were drawn with the probabilities of the log, given all rows before.
 
         Raises InputError on a log without probabilities, or with estimates, where the learner takes costs in order, and
-        with a baseline; what reading contexts raises; UnknownNameError on an action that the class has not.
+        with a baseline; what reading contexts raises; UnknownNameError on an action that the class lacks.
         """
         bandit = cls(policies, learner, **options)
         rounds = bandit._rounds
@@ -127,7 +127,7 @@ class Bandit(BanditAnswers):
         """Return the decision for one context: (d,) values, a mapping by feature names, or a data frame of one row.
 
         A class without features, of ``thresholds=[]``, needs no context. Only actions that are ``available`` are
-        played, a list of them, or booleans for all; in place of another one the first of the class that is available.
+        played, a list of them, or booleans for all; in place of an unavailable one, the first of the class that is.
 
         Raises InputError on a context that cannot be read, or is unknown where contexts were given in advance, and
         InfeasibleError where no policy keeps the constraints any more; no decision is made then.
@@ -154,8 +154,8 @@ class Bandit(BanditAnswers):
     def add_action(self, name: str | int) -> None:
         """Add a last action, by a new name, or the next number where actions have none; all that is known is kept.
 
-        Raises InputError on a name that there is, for classes without ``n_actions``, for learners other than ``exp4``
-        and ``uniform``, and where constraints are on contexts given in advance; nothing is changed then.
+        Raises InputError on a name in use, for classes without ``n_actions``, for learners other than ``exp4`` and
+        ``uniform``, and where constraints are on contexts given in advance; nothing is changed then.
         """
         with self.lock:
             self._rounds = self._rounds.with_action(name)
@@ -172,9 +172,9 @@ class Bandit(BanditAnswers):
             self._scale = self._scale.learnt(reward)
 
     def override(self, decision: Any, action: str | int, *, by: str, reason: str = "") -> None:
-        """Take in that a person, ``by``, played another ``action``, whose cost is learnt next: see people.md.
+        """Record that a person, ``by``, played another ``action``, whose cost is learnt next: see people.md.
 
-        Raises InputError on what ``learn`` refuses, on the action that the decision was, and UnknownNameError on none.
+        Raises InputError on what ``learn`` refuses, on the action of the decision itself; UnknownNameError on others.
         """
         with self.lock:
             self._rounds.override(decision, action, by, reason)

@@ -24,7 +24,7 @@ from milpcb.types import Bools, Floats
 
 
 class Scale(NamedTuple):
-    """The cost or reward that counts as the cost 0, and the one that counts as 1: the greater is best of rewards."""
+    """The cost or reward that counts as cost 0, the ``best``, and the one that counts as 1, the ``worst``."""
 
     best: float
     worst: float
@@ -49,11 +49,11 @@ class Scale(NamedTuple):
         return abs(self.worst - self.best)
 
     def total(self, n: float, paid: float) -> float:
-        """Return what ``n`` decisions cost or earned that cost ``paid`` in [0, n]."""
+        """Return the total cost or reward of ``n`` decisions whose costs in [0, 1] add up to ``paid``."""
         return n * self.best + (self.worst - self.best) * paid
 
     def learnt(self, reward: Any) -> Scale:
-        """Return the scale once something is learnt: rewards without a range of their own lie in [0, 1]."""
+        """Return the scale after a cost or reward is learnt: rewards without a range of their own lie in [0, 1]."""
         return REWARDS if reward is not None and self == COSTS else self
 
     def paid(self, cost: Any, reward: Any) -> float:
@@ -116,7 +116,7 @@ class ContextsSoFar:
         self._read = False  # whether conditions were read once: what is declared stands in the rows of every context
 
     def tables(self, rows: NamedRows) -> Tables:
-        """Return the tables of each constraint at the first of ``rows``, {} of those by rows; raises InputError."""
+        """Return the tables of each constraint at the first of ``rows``, {} where it is by rows; raises InputError."""
         found: list[Mapping[str, Floats]] = []
         with nullcontext() if self._read else warnings.catch_warnings(action="error", category=UserWarning):
             try:
@@ -135,7 +135,7 @@ class ContextsSoFar:
         return found
 
     def due(self, row: int, tables: Tables) -> bool:
-        """Return whether one decision more asks for binding anew: by their number, or as a guard-rail forbids more."""
+        """Return whether one decision more makes constraints be bound anew: by their number, or by a new guard-rail."""
         if self._decisions + 1 >= GROWTH * self._bound_at:
             return True
         known = self.forbidden([{key: sums[row] for key, sums in own.items() if row < len(sums)} for own in self._sums])
@@ -164,7 +164,7 @@ class ContextsSoFar:
                 own[key][row] += table
 
     def bind_next(self) -> None:
-        """Have the constraints bound anew with the next decision."""
+        """Let the next decision bind the constraints anew."""
         self._bound_at = 0
 
     def go_on(self, before: ContextsSoFar, names: Sequence[Any]) -> None:
@@ -196,7 +196,7 @@ def as_plain(rules: Sequence[LabelConstraint]) -> list[list[Any]]:
 
 
 def of_plain(entries: Sequence[Sequence[Any]], n_rows: int) -> list[LabelConstraint]:
-    """Return the constraints of ``as_plain`` on ``n_rows`` contexts, of which those that came later weigh nothing."""
+    """Return the constraints of ``as_plain`` on ``n_rows`` contexts; contexts that came later weigh nothing."""
     return [
         LabelConstraint(_padded(np.array(weights, dtype=float), n_rows), float(upper), str(name))
         for weights, upper, name in entries
@@ -211,7 +211,7 @@ def _padded(table: Floats, n_rows: int) -> Floats:
 
 
 class MeanWithin(NamedTuple):
-    """A mean of the decisions of a group, and what the mean of its expectations lies within; see RunningMean."""
+    """A mean over the decisions of a group, and an interval for the mean of its expectations; see RunningMean."""
 
     value: float
     lower: float
@@ -255,7 +255,7 @@ class Groups(SavedPart):
         return bool(self._conditions)
 
     def members(self, rows: NamedRows) -> list[int]:
-        """Return the numbers of the groups that the first of ``rows`` is in; raises InputError where none can read."""
+        """Return the numbers of the groups that the first of ``rows`` is in; raises InputError if it lacks a column."""
         return [i for i, condition in enumerate(self._conditions) if holds(condition, rows.values)[0]]
 
     def enter(
@@ -281,7 +281,7 @@ class Groups(SavedPart):
                 rate.count = old.cost.count
 
     def summaries(self, oracle: Minimiser, names: Sequence[Any], confidence: float, scale: Scale) -> list[GroupSummary]:
-        """Return what is known of each group; all of it holds at once, at all times, with the confidence."""
+        """Return the summary of each group; all of them hold at once, at all times, with the confidence."""
         chance = (1 - confidence) / len(self._conditions) / (len(names) + 2)
         found = []
         for condition, group in zip(self._conditions, self._groups, strict=True):
@@ -294,7 +294,7 @@ class Groups(SavedPart):
 
 
 def listed_groups(groups: Any) -> list[str]:
-    """Return conditions as handed in: one, or several; raises InputError on what is none."""
+    """Return one or several conditions as a list; raises InputError on anything else."""
     given = [groups] if isinstance(groups, str) else list(groups)
     for condition in given:
         if not isinstance(condition, str) or not next(names_in(condition), ""):
