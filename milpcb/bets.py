@@ -15,17 +15,17 @@ STAKES = tuple(0.001 * 2**step for step in range(9))
 
 
 def loss(stake: float) -> float:
-    """Return l = -log(1 - lambda), what a cost of 1 takes off the logarithm of what is held."""
+    """Return l = -log(1 - lambda), by which a cost of 1 lowers the logarithm of the wealth."""
     return -log1p(-stake)
 
 
 def proved(cost: float, estimate: float, stake: float) -> float:
-    """Return c + log(1 + lambda (e - c)) / l, what a round proves of policies that play its action: from 0 to e."""
+    """Return c + log(1 + lambda (e - c)) / l, from 0 to e: the proved cost of policies that play the round's action."""
     return cost + log1p(stake * (estimate - cost)) / loss(stake)
 
 
 def price(stake: float, log_size: float, n_stakes: int, confidence: float) -> float:
-    """Return log(N G / delta) / l: what is taken off for the chance delta of being wrong, for N policies, G stakes."""
+    """Return log(N G / delta) / l, the price of the failure probability delta for N policies and G stakes."""
     return (log_size + log(n_stakes) - log1p(-confidence)) / loss(stake)
 
 
@@ -94,7 +94,7 @@ class RunningMean:
         return [self.count, self.total, self._squares]
 
     def restore(self, state: Sequence[float]) -> None:
-        """Go on from a saved state; raises ValueError on one that is none."""
+        """Go on from a saved state; raises ValueError on other data."""
         count, self.total, self._squares = state
         if not isinstance(count, int) or not 0 <= self.total <= count:
             raise ValueError(f"{state} are no sums of numbers from 0 to 1")

@@ -102,7 +102,7 @@ class Blocks:
         self.ends, self.planned = tuple(ends), planned
 
     def plan(self, horizon: int | None) -> None:
-        """Have blocks of equal length, as near as can be, where the horizon is known; before the first round."""
+        """Plan blocks of nearly equal length for a known horizon; only before the first round."""
         n = min(PLANNED, horizon or 0)
         if horizon:
             self.ends, self.planned = tuple(-(-horizon * block // n) for block in range(1, n + 1)), True
@@ -112,11 +112,11 @@ class Blocks:
         return np.searchsorted(self.ends[:-1], begun, side="right")
 
     def log_change(self, block: int) -> float:
-        """Return what a change at the end of a block, 1, 2, ..., adds to the logarithm of what the union is over."""
+        """Return the term that a change at the end of a block, 1, 2, ..., adds to the logarithm of the union bound."""
         return 0.0 if self.planned else log(block * (block + 1))
 
     def log_union(self, pieces: int, log_size: float) -> float:
-        """Return the rest of that logarithm, for as many policies in turn of exp(log_size), at once for all numbers."""
+        """Return the other terms of that logarithm for policies in turn of exp(log_size), for all numbers at once."""
         where = log(comb(len(self.ends) - 1, pieces - 1)) if self.planned else -lgamma(pieces)
         return pieces * log_size + where + log(pieces * (pieces + 1))
 

@@ -1,4 +1,4 @@
-"""Certificates: bounds on a run's regret, in expectation or with confidence, from what its learner was shown."""
+"""Certificates: bounds on a run's regret, in expectation or with confidence, from the observed costs alone."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Minimiser(Protocol):
 
 
 class Ledger:
-    """Played costs, and what rounds prove of all costs by block, context and action: certificates are made of these.
+    """Played costs, and proved bounds on all costs by block, context and action: the material of certificates.
 
     The estimate e >= 0 of a round is that of statement 9 of milpcb/theory/README.md: for every action a, the mean of e
     1[y = a] given the past is at most the cost of a, as that of c / q. The standard error of a certificate leaves out
@@ -89,7 +89,7 @@ class Ledger:
     ) -> None:
         """Take in a round: the cost of the action played, and its estimate; this is on the path of every round.
 
-        ``begun`` is how many rounds were finished when it began, None for all; ``weight`` is w, None for e / c or 1.
+        ``begun`` is the number of rounds finished when it began, None for all; ``weight`` is w, None for e / c or 1.
         """
         self.last = estimate
         self.cost += cost
@@ -108,7 +108,7 @@ class Ledger:
         self._squares += cost * cost
 
     def go_on(self, before: Ledger, added: Sequence[int]) -> None:
-        """Take in the sums of a ledger of fewer actions: in its rounds those ``added`` stand for action 0."""
+        """Take in the sums of a ledger of fewer actions, in whose rounds those ``added`` count as action 0."""
         before._enter()
         self.cost, self.last, self.rounds = before.cost, before.last, before.rounds
         self.overridden, self.others, self._squares = before.overridden, before.others, before._squares
@@ -128,7 +128,7 @@ class Ledger:
     # ----------------------------------------------------------------- what there is
 
     def count(self) -> int:
-        """Return the number of blocks with rounds, or before one with some."""
+        """Return the number of blocks up to the last one with rounds."""
         self._enter()
         return 1 + int(self._keys[:, 0].max(initial=0))
 
@@ -140,7 +140,7 @@ class Ledger:
         return found
 
     def sums(self, place: int, n_contexts: int, n_actions: int) -> Floats:
-        """Return one of the sums over all rounds (n_contexts, n_actions), cut off likewise."""
+        """Return one of the sums over all rounds (n_contexts, n_actions), cut off in the same way."""
         return np.asarray(np.minimum(self.by_block(place, n_contexts, n_actions).sum(axis=0), LARGEST))
 
     def totals(self, n_contexts: int, n_actions: int) -> Floats:
@@ -172,7 +172,7 @@ class Ledger:
         return self.cost - least
 
     def covered(self, oracle: Minimiser, confidence: float) -> float:
-        """Return the part of its price that the best stake proves of every policy; nothing is certain below 1."""
+        """Return the largest share of its price that a stake proves of every policy; nothing is certain below 1."""
         return max(oracle.minimise(table).lower / paid_for for table, paid_for in self._stakes(oracle, confidence))
 
     def _stakes(self, oracle: Minimiser, confidence: float) -> Iterator[tuple[Floats, float]]:
@@ -183,13 +183,13 @@ class Ledger:
             yield self.sums(place, oracle.n_contexts, oracle.n_actions), paid_for
 
     def price(self, stake: float, log_size: float, confidence: float) -> float:
-        """Return what is taken off a sum of one of the stakes, for exp(log_size) policies."""
+        """Return the price of a stake, which is subtracted from its sum, for exp(log_size) policies."""
         return price(stake, log_size, len(self.stakes), confidence)
 
     def in_turn(self, oracle: Minimiser, most: int, confidence: float | None = None) -> list[InTurn]:
-        """Return what the best 1, 2, ..., ``most`` policies in turn have paid, and after which rounds they change.
+        """Return the costs of the best 1, 2, ..., ``most`` policies in turn, and the rounds after which they change.
 
-        That is in the mean, as in ``certify``; or, with a ``confidence``, at least, for all numbers of policies at once
+        These are means, as in ``certify``, or with a ``confidence`` lower bounds, for all numbers of policies at once
         (statements 20 and 21 of milpcb/theory/changes.md). It takes n (n + 1) / 2 minima for n blocks, of each stake.
         """
         self._check_rows(oracle)
