@@ -118,7 +118,7 @@ def clipped(text: str, longest: int = LONGEST) -> str:
 
 
 def cause(error: BaseException) -> str:
-    """Return what went wrong in foreign code, on one line with its deepest place outside installed packages."""
+    """Return the cause of an error in foreign code, on one line with its deepest place outside installed packages."""
     if out_of_memory(error):
         return MEMORY
     if isinstance(error, SyntaxError) and error.filename:
@@ -131,9 +131,9 @@ def cause(error: BaseException) -> str:
 
 
 def traced(error: BaseException) -> str:
-    """Return the traceback of an error; of compiled code it has no lines, as its sources have relative paths.
+    """Return the traceback of an error, without the lines of compiled code, whose sources have relative paths.
 
-    Python would look for these in the current folder, where such a file is anybody's, and wait for a pipe of that name.
+    Python would read a file of that name in the current folder, which may be anybody's, or wait for a pipe.
     """
     found, errors = traceback.TracebackException.from_exception(error, lookup_lines=False), [error]
     for each in errors:  # it grows
@@ -150,7 +150,7 @@ def _is_compiled(name: str) -> bool:
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Return whether an error is that memory was too small, in the words of any library."""
+    """Return whether an error means that memory was too small, in the words of any library."""
     return isinstance(error, MemoryError) or any(sign in str(error).lower() for sign in _NO_MEMORY)
 
 

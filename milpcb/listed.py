@@ -1,4 +1,4 @@
-"""Policies in a list: the exhaustive search, the reference for all others, and the program, one column a policy."""
+"""Policies in a list: exhaustive search, the reference for all other searches, and a program with a column for each."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ListedSearch(Search):
         return kept
 
     def near(self, asked: Within) -> Listing:
-        """Return the policies of the list that are asked for; see Opened.near."""
+        """Return the policies of the list within a bound; see Opened.near."""
         totals = self.totals(asked.costs)
         numbers = np.flatnonzero((totals <= asked.bound) & self.keep(asked.rows))
         own = marks([self.totals(table)[numbers] for table in key_tables(*asked.costs.shape)])

@@ -43,7 +43,7 @@ class Program:
         return len(self.column_lower)
 
     def keeps(self, x: Floats, share: float) -> bool:
-        """Return whether a point keeps rows and bounds, each up to a share of 1 and the sizes that it adds up."""
+        """Return whether a point keeps rows and bounds, each up to ``share`` times the size of its terms."""
         activity, size = self.matrix @ x, abs(self.matrix) @ np.abs(x)
         rows = np.minimum(activity - self.row_lower, self.row_upper - activity) >= -share * (1.0 + size)
         columns = np.minimum(x - self.column_lower, self.column_upper - x) >= -share * (1.0 + np.abs(x))
@@ -63,7 +63,7 @@ class Program:
         )
 
     def with_columns(self, name: str, lower: Floats, upper: Floats) -> Program:
-        """Return the program with extra columns (k,) that no row and no integrality is about yet."""
+        """Return the program with extra columns (k,), which are real and in no row yet."""
         import scipy.sparse as sp  # see above
 
         none = sp.csr_array((self.n_rows, len(lower)))

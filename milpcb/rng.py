@@ -36,7 +36,7 @@ def check_seed(seed: int) -> int:
 
 
 def draw_action(q: npt.NDArray[np.float64], generator: np.random.Generator) -> int:
-    """Draw an action from the distribution q (K,); a sum that is off by an ulp is scaled away."""
+    """Draw an action from the distribution q (K,); its sum may be off by rounding."""
     cumulative = list(accumulate(q.tolist()))
     return min(bisect_right(cumulative, generator.random() * cumulative[-1]), len(q) - 1)
 
@@ -52,7 +52,7 @@ def thaw(generator: np.random.Generator, state: dict[str, Any]) -> None:
 
 
 def parted(state: Any, name: str) -> Any:
-    """Return plain data in which each frozen generator draws anew, under two names as independently as by two seeds."""
+    """Return plain data in which each frozen generator has a new stream, independent for each ``name``."""
     if isinstance(state, list):
         return [parted(entry, name) for entry in state]
     if not isinstance(state, dict):

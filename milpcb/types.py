@@ -20,7 +20,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Aside(NamedTuple):
-    """A round that was put aside: its row, its q (K,), how many rounds were finished when it began, and its note."""
+    """A round that was put aside: row, q (K,), the number of rounds finished when it began, and note."""
 
     row: int
     q: list[float]

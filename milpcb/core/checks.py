@@ -186,7 +186,7 @@ def instance(name: str, value: Any, cls: type | tuple[type, ...], wanted: str) -
 
 
 def several(name: str, values: Any, cls: type | tuple[type, ...], wanted: str) -> list[Any]:
-    """Return a list of what may be walked through once; raises InputError unless each is of a class, ``wanted``."""
+    """Return an iterable as a list; raises InputError unless each entry is of a class, ``wanted`` in messages."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise InputError(f"{name} must be a list of {wanted}, got {shown(values)}")
     found = list(values)
@@ -212,7 +212,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def check_confidence(confidence: Any, name: str = "confidence", usual: float = 0.95) -> float:
-    """Return a chance that a statement holds, or fails, with; raises InputError unless it is between 0 and 1."""
+    """Return the probability with which a statement holds, or fails; raises InputError unless it is between 0 and 1."""
     return real(name, confidence, f"above 0 and below 1, such as {usual}", lambda chance: 0.0 < chance < 1.0)
 
 

@@ -17,7 +17,7 @@ _POWERS = np.array([float(f"1e{k}") for k in range(23)])  # of ten, those that f
 
 
 def shortest_between(low: float, high: float, near: float, *, low_included: bool = True) -> float:
-    """Return the decimal of fewest digits in [low, high), or (low, high), the nearest to ``near``, which is there."""
+    """Return the decimal of fewest digits in [low, high), or (low, high), the nearest to ``near``, which lies in it."""
     for digits in range(1, MOST_DIGITS + 1):
         allowed = [x for x in _rounded(near, digits) if (low <= x if low_included else low < x) and x < high]
         if allowed:
@@ -58,7 +58,7 @@ def snapped(table: Floats, cuts: Mapping[int, Sequence[float] | None]) -> Floats
 
 
 def in_32_bits(what: str, number: float, cut: float) -> str:
-    """Return what is to be known of a number that is a cut in 32 bits, and on the other side of it."""
+    """Return a warning on a number that equals a cut in 32 bits, but lies on the other side of it."""
     return (
         f"{what} is {written(number)}, which is the cut {written(cut)} in 32 bits, and on its other side: give 64 "
         "bits, as astype(float).round(6) does"
@@ -128,7 +128,7 @@ def about(number: int) -> str:
 
 
 def beyond(number: int, most: int, counted: str, remedy: str) -> str:
-    """Return why a number of what is ``counted``, as "{} columns", is too large, and a remedy; "" where it is not."""
+    """Return why a number, ``counted`` as in "{} columns", is too large, and a remedy; "" where it is not."""
     return "" if number <= most else f"{counted.format(about(number))}, more than {spaced(most)}; {remedy}"
 
 

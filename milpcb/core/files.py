@@ -28,7 +28,7 @@ def sealed(body: Mapping[str, Any], indent: int | None = None, default: Callable
 
 
 def unsealed(content: bytes) -> dict[str, Any] | None:
-    """Return what ``sealed`` was given, None where a byte has changed; whoever writes a file may write its checksum."""
+    """Return the body that ``sealed`` was given, None where a byte has changed; forgers can write a checksum too."""
     seal = _SEAL.match(content)
     if seal is None:
         return None
@@ -42,7 +42,7 @@ def unsealed(content: bytes) -> dict[str, Any] | None:
 
 
 def own_contents(path: Path) -> bytes:
-    """Return what a plain file holds that a page will show; raises OSError where it may be another file of the user."""
+    """Return the content of a plain file for a page; raises OSError where it may be another file of the user."""
     check_sole(path)
     return contents(path)
 
@@ -53,7 +53,7 @@ def digest(content: bytes) -> str:
 
 
 def is_temporary(path: Path) -> bool:
-    """Return whether a file has a name that only ``write_file`` gives, and only until it has written the file."""
+    """Return whether a name is that of a temporary file of ``write_file``, which has it until it is written."""
     return TEMPORARY.fullmatch(path.name) is not None and (path.is_symlink() or path.is_file())
 
 

@@ -1,6 +1,6 @@
 """The gate: what a string of an untrusted file names, where a file may lie, and what a JSON text may hold.
 
-Nothing is imported, connected to or written before. The page of rules is "Safety" in milpcb/README.md.
+These checks come before all imports, connections and writing. The page of rules is "Safety" in milpcb/README.md.
 """
 
 import errno
@@ -99,7 +99,7 @@ def plain_name(text: str) -> str:
 
 
 def read_bytes(path: Path, *, follow: bool = False) -> bytes:
-    """Return what a plain file of at most MOST_BYTES holds; raises OSError for anything else.
+    """Return the content of a plain file of at most MOST_BYTES; raises OSError for anything else.
 
     A pipe would be waited for, a device has no end; links are followed only where the user wrote the path.
     """
@@ -120,7 +120,7 @@ def read_bytes(path: Path, *, follow: bool = False) -> bytes:
 
 
 def read_json(content: bytes | str, *, finite: bool = True) -> Any:
-    """Return what a JSON text holds, numbers ``finite``; raises ValueError, also on a key twice and deep nesting."""
+    """Return the data of a JSON text, numbers ``finite``; raises ValueError, also on a double key and deep nesting."""
     checks: dict[str, Any] = {"parse_constant": _no_number, "parse_float": _finite} if finite else {}
     text = content if isinstance(content, str) else content.decode()
     try:

@@ -53,7 +53,7 @@ class LongSearch:
 
 @contextmanager
 def waiting(what: str | Callable[[], str]) -> Iterator[None]:
-    """Write a line now and then on ``what`` is done while the body goes on, for one that does not look up itself."""
+    """Write a line on ``what`` now and then while the body goes on, for a search that reports no bounds."""
     began = monotonic()
     with repeated(lambda: write(f"milpcb: {what() if callable(what) else what}, {monotonic() - began:.0f} s")):
         yield

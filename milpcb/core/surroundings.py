@@ -61,7 +61,7 @@ def plain() -> Iterator[None]:
 
 
 def entry_points(**wanted: Any) -> EntryPoints:
-    """Return what installed packages register, as Python's own does, but for what lies in the current folder."""
+    """Return the entry points of installed packages, as importlib.metadata does, but none from the current folder."""
     found: dict[str, EntryPoints] = {}
     for package in distributions(path=[entry for entry in sys.path if not _is_here(entry)]):
         if chosen := package.entry_points.select(**wanted):
@@ -78,7 +78,7 @@ def _is_here(entry: str) -> bool:
 
 
 def settings_here(names: Collection[str]) -> list[str]:
-    """Return those of the names that stand for anything in the current folder, be it a link that leads nowhere."""
+    """Return those of the names that exist in the current folder, broken links included."""
     return [name for name in names if os.path.lexists(name)]
 
 

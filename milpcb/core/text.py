@@ -50,7 +50,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a string without what spellings differ in: case, blanks, signs of no width, accents of Latin letters."""
+    """Return a string without differences of spelling: case, blanks, signs of no width, accents of Latin letters."""
     seen = "".join(sign for sign in normalize("NFKD", text) if category(sign) != "Cf")
     return normalize("NFKC", " ".join(_ACCENTS.sub(r"\1", seen).split()).casefold())
 

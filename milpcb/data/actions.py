@@ -50,7 +50,7 @@ def entries(values: Any) -> list[Any]:
 
 
 def check_levels(done: Sequence[Any]) -> None:
-    """Raise InputError where ``done``, what was done in the rows of a log, are amounts and no actions."""
+    """Raise InputError where ``done``, the actions in the rows of a log, are amounts."""
     amounts = {value for value in set(done) if isinstance(value, (float, Decimal)) and value % 1}
     if amounts and len(set(done)) > MOST_LEVELS:
         what = f"what was done are {len(set(done))} different numbers, such as {min(amounts):.6g}"
@@ -140,13 +140,13 @@ def matched(what: str, own: Sequence[str], names: Sequence[str]) -> Ints:
 
 
 def check_order(what: str, own: Sequence[str], names: Sequence[str]) -> None:
-    """Raise InputError unless ``own``, the actions of ``what``, are ``names`` in their order; () are any."""
+    """Raise InputError unless ``own``, the actions of ``what``, are ``names`` in this order; without names all pass."""
     if own and names and not np.array_equal(matched(what, own, names), np.arange(len(names))):
         raise InputError(f"{what} has the actions {shown(list(own))}, and not in the order of {shown(list(names))}")
 
 
 def columns_of(what: str, columns: Sequence[str], named: Sequence[Any], actions: Sequence[str]) -> tuple[str, ...]:
-    """Return K names of columns, of the actions ``named`` beside them, in the order of ``actions``; InputError."""
+    """Return K names of columns, which belong to the actions ``named``, in the order of ``actions``; InputError."""
     if len(columns) != len(actions):
         raise InputError(f"{what} has {len(columns)} columns for the {len(actions)} actions {shown(list(actions))}")
     if not named:

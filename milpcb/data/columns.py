@@ -1,4 +1,4 @@
-"""The description of each number that a policy reads, by the column of a table, with strings, that it comes from.
+"""Descriptions of the numbers that a policy reads, each by the column of a table that it comes from.
 
 Predicting, printing, JSON, SQL and Python source all go by this one description.
 """
@@ -36,7 +36,7 @@ def name_in_words(name: str) -> str:
 
 
 def in_words(value: Value) -> str:
-    """Return a value as tests have it, and no other value so: strings that could be anything else are in quotes."""
+    """Return a value as tests write it, unlike any other value: strings that could be anything else are in quotes."""
     if value is None:
         return "missing"
     if isinstance(value, str):
@@ -89,7 +89,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Membership:
-    """Whether the value in column ``name`` is one of ``values``, None being missing: ``inside``, 0 or 1, if it is."""
+    """The number is ``inside``, 0 or 1, where column ``name`` has one of ``values``, of which None is missing."""
 
     name: str
     values: tuple[Value, ...]

@@ -38,7 +38,7 @@ NOTHING = ("NAType", "NaTType", "MaskedConstant")  # types of missing values of 
 
 
 def plain(value: Any) -> Value:
-    """Return a value of any origin as plain data, None where it is missing; raises TypeError on what is no value."""
+    """Return a value of any origin as plain data, None where it is missing; raises TypeError on anything else."""
     if isinstance(value, np.ndarray) and value.ndim == 0 and value is not np.ma.masked:
         value = value[()]
     if value is None or type(value) in (bool, int, str):
@@ -55,7 +55,7 @@ def plain(value: Any) -> Value:
 
 
 def kinds_of(values: Iterable[Value]) -> set[str]:
-    """Return of what kinds plain values are, missing ones left out: "boolean", "text", "number"."""
+    """Return the kinds of plain values, missing ones left out: "boolean", "text", "number"."""
     kinds = {bool: "boolean", str: "text", int: "number", float: "number"}
     return {kinds[kind] for kind in set(map(type, values)) - {type(None)}}
 
@@ -84,7 +84,7 @@ class UnfitError(InputError):
 
 @dataclass(frozen=True)
 class Field:
-    """A column."""
+    """A column of a schema: its name, the kind of its values, and which of them occur."""
 
     name: str
     kind: str = "number"  # one of KINDS
@@ -125,7 +125,7 @@ class Field:
         return name, self.role, self.kind, words, "may be" if self.missing else "never"
 
     def words(self) -> str:
-        """Return the same in words, without the role and with the marks of a missing value, for exports."""
+        """Return the field in words, without the role and with the marks of a missing value, for exports."""
         name, _, kind, values, missing = self.in_table()
         own = (mark for mark in self.marks if isinstance(mark, str))
         marks = [clipped(in_words(mark) if self.texts or as_number(mark) is None else mark, 20) for mark in own]
@@ -261,7 +261,7 @@ class Field:
 
 
 def odd_numbers(texts: Iterable[str]) -> str:
-    """Return in words which numbers strings hold, with units or in other signs; "" where some are none or all plain."""
+    """Return a remark on strings that are all numbers, some with units or other signs; "" where there is none."""
     found = [(text, NUMBER.fullmatch(text.strip())) for text in _known(texts)]
     units = {None if number is None else number["before"] + number["after"] for _, number in found}
     if len(units) != 1 or (unit := units.pop()) is None:
@@ -274,7 +274,7 @@ def odd_numbers(texts: Iterable[str]) -> str:
 
 
 def odd_words(texts: Iterable[str]) -> str:
-    """Return in words which strings may mean the same, and what to do; "" where none do."""
+    """Return a remark on strings that may mean the same, and the remedy; "" where none do."""
     known: dict[str, str] = {}
     for text in _known(texts):
         other = known.setdefault(folded(text), text)

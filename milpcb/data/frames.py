@@ -1,4 +1,4 @@
-"""Tables and rows in every way in which they are handed over: what stands in which column, before it is read."""
+"""Tables and rows of every type that is accepted, as columns of raw values."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -40,7 +40,7 @@ def table_names(table: Any) -> tuple[str, ...]:
 
 
 def is_frame(table: Any) -> bool:
-    """Return whether a table is a data frame, with or without names; raises InputError on one that is only a plan."""
+    """Return whether a table is a data frame, with or without names; raises InputError on a lazy one."""
     if hasattr(type(table), "columns") and hasattr(type(table), "collect"):
         raise InputError("a lazy data frame was given: collect() it first")
     return hasattr(table, "columns")
@@ -98,7 +98,7 @@ def named(row: Any) -> Mapping[str, Any] | None:
 
 
 def named_rows(table: Any) -> list[Mapping[str, Any]]:
-    """Return the rows of a list by name, none if they carry none; raises InputError on other things, and if some do."""
+    """Return the rows of a list by name, none if no row has names; raises InputError on others, or if some have."""
     if is_frame(table) or isinstance(table, np.ndarray):
         return []
     if hasattr(table, "keys") or isinstance(table, NO_ROWS) or not isinstance(table, Iterable):
@@ -132,14 +132,14 @@ def records(table: Any) -> list[Any]:
 
 
 def check_once(what: str, names: Sequence[Any]) -> None:
-    """Raise InputError where two names are alike, with ``what`` of such a name there are several."""
+    """Raise InputError where a name occurs twice; ``what`` begins the message."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{what} named '{clipped(str(twice))}': give each a name of its own")
 
 
 def no_such(what: str, name: str, there: Iterable[str]) -> InputError:
-    """Return the error that something is not there: what is there is listed, and nothing of it is guessed."""
+    """Return the error on a missing name: it lists the names there are, and guesses none."""
     own, others = clipped(name), clipped(", ".join(map(str, there)), 200) or "nothing"
     return InputError(f"{what} '{own}', but {others}: add it, or call the right one of these '{own}'")
 
@@ -166,7 +166,7 @@ def _entry(row: Mapping[str, Any], name: str, i: int) -> Any:
 
 
 def as_array(table: Any) -> Any:
-    """Return rows as an array of entries as they were in lists, 12 beside "a" no "12"; rows with names as records.
+    """Return rows as an array of unchanged entries, 12 beside "a" no "12"; rows with names as records.
 
     Integers beyond 2^53 keep their digits. Raises InputError where rows differ in length or names.
     """

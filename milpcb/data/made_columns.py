@@ -22,7 +22,7 @@ SIDES = ("either", "yes", "no")  # of a comparison, for a missing number
 def make_columns(
     values: Mapping[str, Values], fields: Sequence[Field], *, missing: str, scores: bool, few: int = FEW
 ) -> tuple[Column, ...]:
-    """Return what the numbers that a policy class reads are made of: those of ``fields``, whose values (n,) are given.
+    """Return descriptions of the numbers that a policy class reads, made of ``fields`` with these values (n,).
 
     ``missing`` is the side of a comparison for a missing number: "yes" as if it held, "no" as if it failed, "either"
     offers both. For ``scores``, conditions that are weighted and added up are 1 where they hold.
@@ -38,7 +38,7 @@ def make_columns(
 
 
 def declared_columns(field: Field, cuts: Sequence[float]) -> tuple[Column, ...]:
-    """Return what the numbers of a declared column are made of: each category is tested against all others."""
+    """Return descriptions of the numbers of a declared column: each category is tested against all others."""
     if field.is_number:
         return tuple(_numbers(field.name, np.array([np.nan, *cuts] if field.missing else cuts), "either", scores=False))
     known = {*field.values, *([None] if field.missing else [])}

@@ -1,4 +1,4 @@
-"""A schema of columns: what each column of a table is, made once, and applied by name to all that comes later."""
+"""A schema of columns: the kind of each column of a table, found once, and applied by name to all later tables."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Schema:
         return Schema(tuple(replace(field, missing=True) for field in self.fields))
 
     def lines(self) -> list[str]:
-        """Return a line for each decision that somebody might not expect."""
+        """Return a line for each reading of a column that somebody might not expect."""
         return [line for field in self.fields for line in _noted(field)]
 
     def document(self) -> list[dict[str, Any]]:
@@ -79,7 +79,7 @@ class Schema:
 
 
 def inferred(name: str, given: GivenColumn) -> Field:
-    """Return what a column is: integers that are one number as floats are categories; InputError on several kinds."""
+    """Return the field of a column: integers that are equal as floats are categories; InputError on several kinds."""
     if isinstance(given.entries, np.ndarray):
         known = ends(given.entries[np.isfinite(given.entries)])
         return Field(name, "number", known, bool(np.isnan(given.entries).any()))

@@ -63,7 +63,7 @@ def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
 
 
 def remarks(*paths: Path) -> Iterator[str]:
-    """Yield what somebody might not expect of files that could be read: no commas, and 0,1,... that may be names."""
+    """Yield remarks on files that were read: other separators than commas, and a first line 0,1,... of numbers."""
     for path in (path for path in paths if path.suffix != ".parquet"):
         text = csv_text(path)
         yield from text.notes()
@@ -73,7 +73,7 @@ def remarks(*paths: Path) -> Iterator[str]:
 
 
 def read_labelled(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
-    """Return what ``read_table`` does without the column at a place (-1 is the last), and its entries as strings."""
+    """Return a table as ``read_table`` does but for the column at a place (-1: the last), and that one as strings."""
     check_table(path)
     names, numbers, labels = _of_parquet(path, place) if path.suffix == ".parquet" else _of_csv(path, place)
     check_once(f"{path} has several columns", names)
@@ -190,7 +190,7 @@ def _is_number(value: str) -> bool:
 
 @dataclass(frozen=True)
 class CsvText:
-    """Rows of one width; blank lines may stand between them."""
+    """The text of a CSV file: rows of one width, and perhaps blank lines between them."""
 
     path: Path
     content: bytes
@@ -215,7 +215,7 @@ class CsvText:
         return BLANK.sub(rb"\1", self.content) if re.search(rb"(\A|\n)\r?\n", self.content) else self.content
 
     def notes(self) -> Iterator[str]:
-        """Yield by which sign values are read as separated, where that is no comma."""
+        """Yield a note on the separator, where it is no comma."""
         if self.separator != b",":
             yield f"{self.path.name} is read as separated by {SEPARATORS[self.separator]}."
 
