@@ -131,7 +131,7 @@ def rule_of(text: str, source: Source) -> Any:
 
 
 def split(texts: tuple[str, ...], sign: str, source: Source) -> Iterator[tuple[str, str, str]]:
-    """Yield each text, its action, and what follows the sign."""
+    """Yield each text, its action, and the text after the sign."""
     for text in texts:
         action, found, rest = text.partition(sign)
         if not found or not rest.strip():

@@ -1,4 +1,4 @@
-"""Where the commands print, and how far a long one is: a bar on a terminal, lines elsewhere and on a dumb one."""
+"""Output of the commands, and the progress of long ones: a bar on a terminal, lines elsewhere."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ LAYOUT = "\n\t"  # the control characters that our own output is made with
 
 
 class PlainConsole(Console):
-    """A console that no name or path of somebody's can steer; it falls silent where nobody reads on."""
+    """A console that shows control characters of names and paths as text, and falls silent at a broken pipe."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render as any console does, with control characters in strings made visible."""
@@ -41,13 +41,13 @@ out, err = console(), console(stderr=True)
 
 
 def print_notes(notes: Iterable[str], what: str = "note") -> None:
-    """Print lines on standard error, behind what they are."""
+    """Print lines on standard error, each after a word such as "note"."""
     for line in notes:
         err.print(f"{what}: {line}")
 
 
 def check_ending(path: Path, endings: Sequence[str]) -> str:
-    """Return the format by the ending of a path that is to be written; raises InputError where it is none of these."""
+    """Return the format of an output file by its ending; raises InputError unless it is one of ``endings``."""
     kind = path.suffix.lstrip(".").lower()
     if kind not in endings:
         use = " or ".join(f".{ending}" for ending in endings)
@@ -60,7 +60,7 @@ Tick = Callable[[int, int], None]  # tick(done, total), as often as one likes
 
 @contextmanager
 def step(console: Console, what: str) -> Iterator[Tick]:
-    """Show that ``what`` is being done, and how far; in lines, what follows its first comma is written once."""
+    """Show the progress of ``what``; in lines, its text after the first comma is written once."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())

@@ -106,7 +106,7 @@ def _cell(directory: Path, config: Config, wanted: dict[str, str | int | None]) 
 
 
 class RowsOption(click.Option):
-    """An option whose answer needs the rows of a log, which a log that is added up in one pass does not hold."""
+    """An option that needs the rows of a log themselves, which learning in one pass does not keep."""
 
 
 def _listed(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def source_of(log: Path, columns: Columns, given: dict[str, Any], known: Schema 
 
 
 def columns_of(log: Path, given: dict[str, Any], origin: Origin | None = None) -> Columns:
-    """Return which column of a log is what; those of a policy's ``origin`` need no names. Raises InputError."""
+    """Return the roles of a log's columns; those of a policy's ``origin`` need not be named. Raises InputError."""
     from milpcb.estimators.inputs import Columns
     from milpcb.logs.files import is_files
 

@@ -13,7 +13,7 @@ NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 @lru_cache(maxsize=256)
 def arguments(make: Callable[..., Any]) -> Mapping[str, Parameter]:
-    """Return the arguments of a class or function by name; raises InputError where it takes ``*args`` or shows none."""
+    """Return the arguments of a class or function by name; raises InputError where they are not all named."""
     try:
         if not isinstance(make, type):
             found: Mapping[str, Parameter] = signature(make).parameters
@@ -37,7 +37,7 @@ def options(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[st
 
 
 def types(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str, Any]:
-    """Return the types of the arguments by name, evaluated; raises InputError where an option has none to be read."""
+    """Return the types of the arguments by name, evaluated; raises InputError where an option has no readable one."""
     written = make if isfunction(make) else make.__init__
     try:
         hints = get_type_hints(written, include_extras=True)

@@ -1,4 +1,4 @@
-"""Local classes, ``module:Class`` in a config: where they are looked for; only ``.py`` files are, no byte code."""
+"""Local classes, ``module:Class`` in a config: the folders that they are looked for in, as ``.py`` files only."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from milpcb.errors import InputError, clipped
 
 
 def look_in(folder: Path | str | None, *, trusted: bool = True) -> None:
-    """Look for modules in the folder of the config too, None for no other; untrusted, only registered names count."""
+    """Look for modules in the folder of the config too (None: in no other); untrusted, only registered names count."""
     wanted = None if folder is None else Path(folder)
     if wanted != _finder.folder:  # another folder may have other modules of the same names
         for name in _finder.loaded:
@@ -42,7 +42,7 @@ def check(kind: str, called: str, name: str) -> None:
 
 @contextmanager
 def open_folder() -> Iterator[None]:
-    """Let modules be found in the config's folder, after everything that is installed; nothing is written there."""
+    """Make modules of the config's folder importable, after all installed ones; nothing is written there."""
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)  # first: the path of imports knows more kinds of files
     before, _finder.asked = _finder.asked, True
@@ -59,7 +59,7 @@ def file_of(folder: Path, parts: Sequence[str]) -> Path | None:
 
 
 def installed(top: str) -> ModuleSpec | None:
-    """Return where a module that is no part of a package is, by all finders but that of the config's folder."""
+    """Return the place of a module outside any package, by all finders except that of the config's folder."""
     found = (finder.find_spec(top, None) for finder in sys.meta_path if finder is not _finder)
     return next((spec for spec in found if spec and (spec.has_location or spec.submodule_search_locations)), None)
 

@@ -17,7 +17,7 @@ from milpcb.plugins import local_classes
 
 @dataclass(frozen=True)
 class Kind:
-    """Kind of entries: its name in messages, the interface that each must fit, ``module:Name``, and who names one.
+    """Kind of entries: its name in messages, and the interface, ``module:Name``, that each entry must fit.
 
     A "class" inherits from it or, where it is a Protocol, has all its names; a "function" returns it; a "value" is an
     instance of it. ``supplied`` are the arguments that the runtime gives to those that name them.
@@ -213,7 +213,7 @@ def target(kind: str, name: str) -> str:
 
 
 def load(kind: str, name: str) -> Any:
-    """Import and return what stands behind a name; raises InputError unless it fits its kind's interface."""
+    """Import and return the object of a name; raises InputError unless it fits the interface of its kind."""
     module, _, attribute = target(kind, name).partition(":")
     with local_classes.open_folder() if ":" in name else nullcontext():
         try:
