@@ -115,12 +115,13 @@ class RateParity(NamedConstraint):
 
 @dataclass(frozen=True)
 class MeanAtMost(NamedConstraint):
-    """A second outcome, such as what an action uses of a budget, is bounded on average over the rows.
+    """A second outcome, such as the part of a budget that an action uses, is bounded on average over the rows.
 
     Parameters
     ----------
-    amounts : maps names of actions to what they take of it, else nothing: a number, the name of a column that has it
-        for each row, or a number for each row. Or a table with a number for each action: one row, or one for each row
+    amounts : maps names of actions to their amounts: a number, the name of a column with one for each row, or a number
+        for each row; actions that are not named use nothing. Or a table with a number for each action: one row, or one
+        for each row
     bound : the largest mean
     weights : of a weighted mean, as of share_at_most
 
@@ -137,7 +138,7 @@ class MeanAtMost(NamedConstraint):
         object.__setattr__(self, "weights", _plain_weights(self.weights))
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
-        """Return what each action takes, times the weights."""
+        """Return the amount of each action, times the weights."""
         amounts = self._by_action(rows.actions).items()
         each = [rows.table(rows.numbers("amounts", amount), action) for action, amount in amounts]
         return rows.weighted(np.sum(each, axis=0), self.weights)
@@ -184,7 +185,7 @@ class Never(NamedConstraint):
             object.__setattr__(self, "rows", _plain_rows(self.rows))
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
-        """Return 1 where it is forbidden to play an action."""
+        """Return 1 in the cells that the constraint forbids."""
         where: Any = self.where
         here = holds(where, rows.values) if self.rows is None else rows.chosen(self.rows)
         return {"": rows.table(here, self.action, others=self.other)}
@@ -226,13 +227,13 @@ EVERY_KIND = (NamedConstraint, LabelConstraint)
 
 
 def listed(constraints: Any, kinds: tuple[type, ...] = (NamedConstraint,)) -> list[Any]:
-    """Return one constraint of certain kinds or several as a list; raises InputError on what is none."""
+    """Return one constraint of certain kinds, or several, as a list; raises InputError on anything else."""
     wanted = ", ".join([*NAMES, *(kind.__name__ for kind in kinds[1:])])
     return [constraints] if isinstance(constraints, kinds) else several("constraints", constraints, kinds, wanted)
 
 
 def bind_all(constraints: Any, rows: NamedRows) -> list[LabelConstraint]:
-    """Return the label constraints of all ``constraints``; raises InputError on what is none."""
+    """Return the label constraints of all ``constraints``; raises InputError on anything else."""
     return [rule for constraint in listed(constraints) for rule in constraint.bind(rows)]
 
 
@@ -240,7 +241,7 @@ def bind_to(constraints: Any, contexts: Any, names: Sequence[str], actions: Sequ
     """Return the label constraints of all ``constraints`` on contexts (m, d), each once: a table or a data frame.
 
     ``names`` are those of the columns; without any they are x0, x1, ... A data frame has its own, and so have contexts
-    that are mappings by names; what one of these has not is missing there. LabelConstraints stay as they are.
+    that are mappings by names; a name that one of these lacks is missing there. LabelConstraints stay as they are.
     """
     found = listed(constraints, EVERY_KIND)
     if not any(isinstance(each, NamedConstraint) for each in found):  # large contexts are not read for LabelConstraints
@@ -250,7 +251,7 @@ def bind_to(constraints: Any, contexts: Any, names: Sequence[str], actions: Sequ
 
 
 def bind_for(constraints: Any, policies: Any, contexts: Any) -> list[LabelConstraint]:
-    """Return the label constraints on contexts, by the names that a policy class, opened or not, has for things."""
+    """Return the constraints on contexts, by the names of features and actions of a policy class, opened or not."""
     settings = getattr(policies, "settings", policies)
     actions = getattr(settings, "action_names", None) or range(getattr(policies, "n_actions", 0))
     return bind_to(constraints, contexts, getattr(settings, "feature_names", None) or (), list(actions))
@@ -268,7 +269,7 @@ def _rows_of(contexts: Any, names: Sequence[str], actions: Sequence[Any]) -> Nam
 
 
 def as_document(rule: NamedConstraint) -> dict[str, Any]:
-    """Return a constraint as plain data, for ``of_document``; raises InputError on one of one's own."""
+    """Return a constraint as plain data, for ``of_document``; raises InputError on a kind that is not built in."""
     if type(rule) not in NAMES.values():
         raise InputError(f"a {type(rule).__name__} cannot be saved; of the constraints only {', '.join(NAMES)} can")
     given = {name: value for name, value in vars(rule).items() if name != "weights" or value is not None}

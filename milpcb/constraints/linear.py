@@ -34,7 +34,7 @@ SORTING = "sorting parts of policies by the weights of side constraints"  # in l
 
 @dataclass(frozen=True)
 class Pair:
-    """Two rates of a family, any two of which are to be close, by number: a constraint on one less the other."""
+    """The numbers of two rates of a family, all of which are to be close: the constraint is on their difference."""
 
     family: object  # the same one in all pairs of the family, and in no others
     one: int
@@ -117,7 +117,7 @@ class LabelConstraint:
 
 
 def check_rows(n_rows: int, n_each: int) -> None:
-    """Raise SearchTooLargeError where so many weights in each of so many side constraints are too many to sort."""
+    """Raise SearchTooLargeError where a search cannot sort ``n_each`` parts by ``n_rows`` side constraints."""
     if n_rows * n_each > MOST_WEIGHED:
         what = f"the search sorts {spaced(n_each)} parts of policies by {spaced(n_rows)} weights of side constraints"
         raise SearchTooLargeError(f"{what}, too many; use oracle kind 'milp', fewer groups or a smaller class")
@@ -159,7 +159,7 @@ def conflict(constraints: Sequence[LabelConstraint], feasible: Callable[[list[in
 
     ``feasible(numbers)`` returns whether some policy satisfies the constraints of these numbers. Constraints are left
     out from the first on as long as the others conflict (deletion filter: Chinneck & Dravnieks, ORSA J. Comput. 1991),
-    up to each that stays by bisection: what stays conflicts, and no longer does without any one of them.
+    up to each that stays by bisection: those that stay conflict, and without any one of them do not.
     """
     kept: list[int] = []
     first, end = 0, len(constraints)
@@ -195,7 +195,7 @@ class NamedRows:
         return self.values[name]
 
     def per_row(self, what: str, given: Any) -> npt.NDArray[Any]:
-        """Return of ``given``, an entry for each row that was handed in, those of the rows here (n, ...)."""
+        """Return the entries of ``given`` for the rows here (n, ...); it has one for each row that was handed in."""
         n = len(self) if self.kept is None else len(self.kept)
         if len(given) != n:
             raise InputError(f"{what} must have an entry for each of the {n} rows, got {len(given)}")

@@ -22,7 +22,7 @@ def _kernels() -> Any:
 
 
 class Multinomial:
-    """The law of how rounds fall on contexts, each of them on j with the probability ``weights[j]`` (m,)."""
+    """The distribution of rounds over contexts: each falls on context j with the probability ``weights[j]`` (m,)."""
 
     def __init__(self, weights: Floats) -> None:
         self._weights = weights

@@ -50,7 +50,7 @@ def ones(n: int, state: Array) -> int:
 
 @compiled()
 def binomial(n: int, p: float, state: Array) -> int:
-    """Return how many of ``n`` uniform numbers are below p, 0 <= p <= 1; those are undecided whose bits are p's."""
+    """Return how many of ``n`` uniform numbers are below p, 0 <= p <= 1; a number is open while its bits are p's."""
     below = 0
     while n > 0 and p > 0.0:
         p *= 2.0

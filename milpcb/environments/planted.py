@@ -1,4 +1,4 @@
-"""Policies of the competing class that are right, or mislead: one for the whole run, several in turn, drifting."""
+"""Environments in which policies of the class are right, or mislead: one throughout, several in turn, drifting."""
 
 import math
 from dataclasses import dataclass

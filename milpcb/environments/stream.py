@@ -18,7 +18,7 @@ BLOCK = 4096
 
 @dataclass(frozen=True)
 class Steps:
-    """Tables (S, m, K) of chances in turn, again and again: each from its round of ``starts`` (P,), the first 0."""
+    """Tables (S, m, K) of chances, used in turn again and again, each from its round of ``starts`` (P,), first 0."""
 
     starts: Ints
     tables: Floats
