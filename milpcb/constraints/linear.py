@@ -254,21 +254,21 @@ class NamedConstraint(ABC):
 
     @abstractmethod
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
-        """Return the tables (n, K), by a name of their own, whose sums over rows ``rules`` needs; raises InputError."""
+        """Return named tables (n, K), whose sums over rows ``rules`` needs; raises InputError."""
 
     @abstractmethod
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return the constraints on contexts (g, K) with these sums of the tables, of rows of total ``weight``."""
 
     def bind(self, rows: NamedRows) -> list[LabelConstraint]:
-        """Return the constraints on rows, merged where these are."""
+        """Return the constraints on rows, or on the contexts that the rows are merged into."""
         tables = self.tables(rows)
         if rows.merged is None:
             return self.rules(tables, float(len(rows)))
         return self.rules({key: rows.merged.total(table) for key, table in tables.items()}, fsum(rows.merged.weight))
 
     def named(self, actions: Sequence[Any]) -> set[int]:
-        """Return the numbers of the actions that are named; raises UnknownNameError on one that is none of these."""
+        """Return the numbers of the actions that the constraint names; raises UnknownNameError on an unknown one."""
         action = getattr(self, "action", None)
         return set() if action is None else {NamedRows({}, actions).number(action)}
 

@@ -66,8 +66,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     Attributes
     ----------
-    schema_ : what each column of the table is; ``print`` it. What comes later is read as that, or refused
-    policy_ : the policy; it reads the tables that ``predict`` reads, prints as rules, and leaves as JSON, SQL, Python
+    schema_ : the kind of each column of the table; ``print`` it. Later tables are read by it, or refused
+    policy_ : the policy; it reads the tables of ``predict``, prints as rules, and is exported as JSON, SQL, Python
     actions_ : (K,) names of the actions, in the order of the columns of the table
     policy_value_ : the weighted mean of the table over the rows of the fit under the policy
     constant_values_ : (K,) the same for playing one action always
@@ -130,7 +130,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return cast("Ints", self._policy().apply(checked(self, X, reset=False)))
 
     def problem(self, X: Any, sample_weight: Any = None) -> Question:
-        """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
+        """Return the problem that the fit to rows ``X`` solved, row by row: for milpcb.offline.inference, stability.
 
         Constraints count every row by ``sample_weight`` (n,), once without it.
         """
@@ -335,7 +335,7 @@ def joined(cls: type) -> str | None:
 
 @contextmanager
 def called(names: Mapping[str, str]) -> Iterator[None]:
-    """Let errors name the parameters of an estimator, not those of its policy class, which ``names`` maps to them."""
+    """Make errors name the parameters of an estimator, not those of its policy class, which ``names`` maps to them."""
     try:
         yield
     except MilpcbError as error:

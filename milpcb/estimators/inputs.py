@@ -34,13 +34,13 @@ class Features:
         return len(next(iter(self.values.values())))
 
     def take(self, rows: Bools) -> Features:
-        """Return some of the rows, and what they are without the others."""
+        """Return some of the rows, and the schema without the others."""
         values = {name: column[rows] for name, column in self.values.items()}
         return Features(values, Schema(tuple(field.seen(values[field.name]) for field in self.schema.fields)))
 
 
 def checked(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return a table that fits the estimator, an array if it has no names; ``reset`` takes down its columns."""
+    """Return a table that fits the estimator, an array if it has no names; ``reset`` stores its columns."""
     X = as_array(X) if isinstance(X, (list, tuple)) else X
     names = table_names(X)
     if not names:
@@ -57,14 +57,14 @@ def checked(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def read_features(estimator: Any, X: Any) -> Features:
-    """Return the columns of a table that was ``checked``, and what they are."""
+    """Return the columns of a table that was ``checked``, and their schema."""
     given = getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(estimator.n_features_in_)])
     schema = Schema.infer(X, list(given))
     return Features(schema.read(X), schema)
 
 
 def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None, log: bool = False) -> tuple[Floats, Any]:
-    """Return the table (n, K) of what each action costs or earns, and the names of the actions (K,).
+    """Return the table (n, K) of the costs or rewards of each action, and the names of the actions (K,).
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column is what."""
+    """The role of each column of a log."""
 
     # action, outcome: names; what was done, and what came of it
     action: str
@@ -191,7 +191,7 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those of action, outcome and propensities."""
+        """The names of the columns of action, outcome and propensities."""
         return (self.action, self.outcome, *self.propensity)
 
     def by(self, actions: Sequence[str]) -> Columns:

@@ -1,4 +1,4 @@
-"""Estimators that learn from a log, in memory or in one pass: what was done in each row, and what came of it."""
+"""Estimators that learn from a log, in memory or in one pass: the action and the outcome in each row."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,8 +58,8 @@ class FromLog(PolicyEstimator):
 
     Attributes
     ----------
-    lower_ends_ : of the objective "guaranteed", which gives the lower end of any policy
-    scores_ : the table of scores and what is to be known of it, ``scores_.diagnostics``; None without outcomes
+    lower_ends_ : of the objective "guaranteed", the function that gives the lower end of any policy
+    scores_ : the table of scores and the warnings about it, ``scores_.diagnostics``; None without outcomes
 
     """
 
@@ -85,8 +85,8 @@ class FromLog(PolicyEstimator):
     ) -> Self:
         """Find the policy with the best estimated value; for ``X`` and errors see ``fit`` of OptimalPolicyTree.
 
-        ``y`` (n,) is what was done, ``reward`` or ``cost`` (n,) what came of it; with neither, a warning is given, and
-        the policy is learnt that agrees most often with what was done. ``propensity`` is with which probability it was
+        ``y`` (n,) are the actions, ``reward`` or ``cost`` (n,) the outcomes; with neither, a warning is given, and
+        the policy is learnt that agrees most often with ``y``. ``propensity`` is the probability with which it was
         done, see milpcb.offline.read_log; None: it is estimated. ``sample_weight`` (n,) is how much each row counts.
         """
         done = self._done(y)
@@ -128,8 +128,8 @@ class FromLog(PolicyEstimator):
         Parameters
         ----------
         batches : data frames of pandas or polars, as a list, or as a function that returns them anew at each call
-        action, reward, cost : names of the columns of what was done, and what came of it (one of the two)
-        propensity : "randomised", or the name of the column with the probability of what was done, or a mapping from
+        action, reward, cost : names of the columns of actions, and of outcomes (one of the two)
+        propensity : "randomised", or the name of the column with the probability of the action, or a mapping from
             the K actions to columns; K names are enough in the order of ``actions``, or where they are the actions
         features : names of the columns that the policy may read; None: all others
         actions : the K names in order; None: those of the log, sorted
@@ -171,7 +171,7 @@ class FromLog(PolicyEstimator):
     ) -> float:
         """Return the estimated value of the policy on other rows, larger is better: the mean reward, or minus the cost.
 
-        With neither reward nor cost it is the share of the rows in which the policy agrees with what was done.
+        With neither reward nor cost it is the share of the rows in which the policy agrees with the log.
         """
         done, labels = self._done(y), self._policy().predict(checked(self, X, reset=False))
         if reward is None and cost is None:
@@ -193,7 +193,7 @@ class FromLog(PolicyEstimator):
         sample_weight: Any = None,
         **options: Any,
     ) -> Evaluation:
-        """Return what the policy is worth on other rows, by part too; for ``options`` see milpcb.offline.evaluate."""
+        """Return the worth of the policy on other rows, by part too; for ``options`` see milpcb.offline.evaluate."""
         X = checked(self, X, reset=False)
         weight = read_weights(sample_weight, len(X))
         found = self._scores(X, self._done(y), weight, reward=reward, cost=cost, propensity=propensity)
@@ -213,7 +213,7 @@ class FromLog(PolicyEstimator):
         return self.estimate_scores(log, columns=features.values, sample_weight=weight)
 
     def problem(self, X: Any, sample_weight: Any = None, *, guarded: bool = True) -> Question:
-        """Return as any estimator; if ``guarded``, limits with confidence are there as limits on the estimates."""
+        """Return the problem as any estimator does; if ``guarded``, limits with confidence are on the estimates."""
         found = super().problem(X, sample_weight)
         actions = [action_name(action) for action in self.actions_.tolist()]
         rules = [guard.on_rows(found.contexts, actions) for guard in guards_of(self.constraints) if guarded]
@@ -287,7 +287,7 @@ class FromLog(PolicyEstimator):
         return scores(log, self.method, seed=self.random_state, treatment_cost=charge, **own, **options)
 
     def layout(self, sample: Any, log: Columns, numbers: Ints, learnt: Ints, model_rows: int = MODEL_ROWS) -> Layout:
-        """Return how rows become cells, by a sample of them with ``numbers`` in the log; models fit rows ``learnt``."""
+        """Return the layout of cells, by sampled rows with ``numbers`` in the log; models are fitted to ``learnt``."""
         self._check_adds_up()
         frame = nw.from_native(sample, eager_only=True)
         read = log.features or [name for name in frame.columns if name not in log.names]

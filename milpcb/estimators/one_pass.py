@@ -1,4 +1,4 @@
-"""Rows that do not fit memory: a sample of them, and how they are counted in the cells of sufficient statistics."""
+"""Rows that do not fit memory: a sample of them, and the cells by which sufficient statistics are counted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def batches_of(batches: Iterable[Any] | Callable[[], Iterable[Any]]) -> Iterable
 
 
 def charges_of(treatment_cost: Any, actions: tuple[str, ...], *, maximise: bool) -> Floats:
-    """Return what each action (K,) adds to outcomes, less than 0 for rewards; raises InputError, UnknownNameError."""
+    """Return what each action (K,) adds to outcomes, below 0 for rewards; raises InputError, UnknownNameError."""
     if treatment_cost is None:
         return np.zeros(len(actions))
     prices = treatment_cost.values() if isinstance(treatment_cost, Mapping) else [treatment_cost]
@@ -54,7 +54,7 @@ def charges_of(treatment_cost: Any, actions: tuple[str, ...], *, maximise: bool)
 
 
 class Sample:
-    """Every s-th row of a log, all of them up to a million, and rows in which something occurs for the first time."""
+    """Every s-th row of a log, all of them up to a million, and the rows in which a value occurs for the first time."""
 
     def __init__(self, columns: Columns) -> None:
         self.columns, self.step, self.n = columns, 1, 0
@@ -121,7 +121,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Places where the parts of each row are counted."""
+    """The way in which rows of a log are counted in cells of sufficient statistics."""
 
     log: Columns  # with K columns of propensities in the order of the actions, if there are so many
     schema: Schema  # of the columns of the table
@@ -153,7 +153,7 @@ class Layout:
         return Statistics.empty(self.grid, len(self.actions), regressions=self.fits is not None)
 
     def add(self, frame: Any, number: int, *parts: tuple[Statistics, Any]) -> None:
-        """Add rows, the first with ``number`` in the log, to each of the ``parts`` those that it names; InputError."""
+        """Add rows, the first with ``number`` in the log; each of the ``parts`` has sums and its rows; InputError."""
         values, codes, known = self.read(frame)
         known = replace(known, barred=self._barred(codes, known))
         if self.fits is not None:
@@ -164,13 +164,13 @@ class Layout:
             sums.add_rows(np.ascontiguousarray(codes[:, rows]), known.part(rows), least)
 
     def compressed(self, sums: Statistics) -> CompressedLog:
-        """Return the contexts that stand for rows with these sums; raises InputError."""
+        """Return the compressed log of rows with these sums; raises InputError."""
         log, parts = self.log, [(part.action, part.words) for part in self.parts or ()]
         how: dict[str, Any] = {"maximise": log.maximise, "randomised": log.randomised, "min_propensity": self.least}
         return compress(sums, self.actions, self.method, self.charge, parts=parts, **how)
 
     def contexts(self, codes: Ints) -> Floats:
-        """Return numbers (m, d) in these bins (m, d)."""
+        """Return the numbers (m, d) of these bins (m, d)."""
         found = np.zeros(codes.shape)
         for f, cuts in enumerate(self.cuts):
             if cuts:  # 0 and 1 are numbers that scoring rules add up, others are only compared with cut points
@@ -180,7 +180,7 @@ class Layout:
         return found
 
     def with_parts(self, codes: Codes, known: Known) -> Layout:
-        """Return the layout with the parts in which the rows of a sample have none of some action."""
+        """Return the layout with the parts in which some action has no rows of a sample."""
         each = np.ones(len(known.action))
         tests = [
             compared(str(f), codes[f].astype(float), float(cut), up=up)

@@ -91,7 +91,7 @@ def best_under(
     ask: Callable[[list[LabelConstraint]], Answer],
     actions: Sequence[str],
 ) -> Answer:
-    """Return the best policy that is shown to keep all limits, or that is the one that a limit compares with.
+    """Return the best policy that is shown to keep all limits, or else the policy that a limit compares with.
 
     ``ask`` is the oracle under constraints on the distinct contexts, as ``rules`` are. Raises InfeasibleError.
     """
@@ -150,7 +150,7 @@ def explicit_cuts(thresholds: Any, columns: Sequence[Column], features: Sequence
 def as_tests(
     columns: Sequence[Column], thresholds: Any, features: Sequence[str], values: Mapping[str, Values], weight: Floats
 ) -> Iterator[Column]:
-    """Yield ``columns``, with a test x >= cut for each cut point in place of numbers that are not 0 or 1."""
+    """Yield ``columns``, with tests x >= cut, one for each cut point, in place of numbers that are not 0 or 1."""
     given = {} if isinstance(thresholds, (int, np.integer, str)) else _by_name(thresholds, features)
     for column in columns:
         if not isinstance(column, Number):
@@ -215,7 +215,7 @@ WAYS = {"more": 1, "less": -1}
 
 
 def joints_of(monotone: Any, columns: Sequence[Column], values: Mapping[str, Values], contexts: Floats) -> list[Joint]:
-    """Return the values that the numbers of policies take together, with the order of ``monotone``; [] for None.
+    """Return the values that the numbers of policies take together, with the order of ``monotone``; [] without it.
 
     ``values`` are the columns (n,) by name, ``contexts`` (n, d) are numbers made of them. Raises InputError.
     """
