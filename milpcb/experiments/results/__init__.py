@@ -12,7 +12,7 @@ def confident_column(confidence: float) -> str:
 
 
 def asked_for(columns: Iterable[str], start: str) -> tuple[str, str]:
-    """Return the column that begins so, and the number behind: CONFIDENT per cents, or TURNS of policies in turn.
+    """Return the column that begins so, and the number at its end: per cents CONFIDENT, or policies in TURNS.
 
     Both are "" where there is none, and where there are several levels.
     """
@@ -21,7 +21,7 @@ def asked_for(columns: Iterable[str], start: str) -> tuple[str, str]:
 
 
 def confident_meaning(level: str) -> str:
-    """Return the sentence that stands wherever certificates are shown that hold with so many per cent confidence."""
+    """Return the sentence shown beside certificates that hold with so many per cent confidence."""
     return (
         f"A {level}\u202f% certificate is about one run: the chance that the regret of the actions that the run played "
         f"exceeds it, at any of all rounds, is at most {100 - float(level):.10g}\u202f%, even if costs react to the "

@@ -68,7 +68,7 @@ def load(directory: str | Path) -> pl.DataFrame:
 
 
 def assemble(path: Path) -> pl.DataFrame:
-    """Return the sorted curves of every cell whose record and whose comparator's are there."""
+    """Return the sorted curves of every cell that has a record, and whose comparator has one."""
     frame = pl.concat([pl.DataFrame(schema=SCHEMA), *_curves(path)], how="diagonal")
     further = set(frame.columns) - set(SCHEMA)
     regrets = {name for name in further if name == RECOVERY or name.startswith(TURNS)}

@@ -1,4 +1,4 @@
-"""The HTML page on a study: what was run, what came out, how to run it again; and its table, which a run prints too."""
+"""The HTML page on a study: what was run, what came out, how to run it again; and its table, as on the terminal."""
 
 import base64
 import re
@@ -106,7 +106,7 @@ def report(directory: Path) -> str:
 
 
 def read_leaders(directory: Path) -> list[DrawnPolicy]:
-    """Return the policies that learners of a run end with, the best ones by what their own decisions have cost."""
+    """Return the policies that learners of a run end with: the best by the costs of their own decisions."""
     return [
         DrawnPolicy(", ".join(cell[axis] for axis in ("learner", *RUN[:3])), record["leader"])
         for cell, record in _shown(directory, "cell")
@@ -143,7 +143,7 @@ def _free(results: Results, rules: str) -> str:
 
 
 def picture(drawing: Drawing, narrow: Drawing | None = None) -> dict[str, Any]:
-    """Return what the page needs of a figure, and of the same for phones where there is one."""
+    """Return the data of a figure for the page, and of its variant for phones where there is one."""
     return {
         "name": drawing.name,
         "heading": drawing.heading,
@@ -223,7 +223,7 @@ def report_table(results: Results) -> dict[str, Any]:
 
 
 def summary_table(results: Results, width: int | None = None) -> Table:
-    """Return the same for a terminal; where it is wider than so many letters, columns are left out until it fits."""
+    """Return the table for a terminal: columns are left out until it fits so many letters."""
     report = report_table(results)
     texts = zip(*report["rows"], strict=True)
     shown = {column.key: (column, cells) for column, cells in zip(report["columns"], texts, strict=True)}

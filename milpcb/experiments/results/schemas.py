@@ -1,4 +1,4 @@
-"""Schemas of the files in a run directory: a checksum shows damage alone, as whoever makes a file can write any."""
+"""Schemas of the files in a run directory: a checksum shows damage alone, as anybody can write a file with one."""
 
 from functools import cache
 from typing import Annotated, Any, NotRequired, cast

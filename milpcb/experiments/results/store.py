@@ -46,7 +46,7 @@ PACKAGES = ("milpcb", "numpy", "scipy", "numba", *SOLVERS, "scikit-learn", *OTHE
 
 
 def file_of(directory: Path, what: str, key: str) -> Path:
-    """Return where a task's "record", "part", "costs" or "log" is kept; raises InputError for a link or another key."""
+    """Return the path of a task's "record", "part", "costs" or "log"; raises InputError for a link or another key."""
     folder, suffix = _PLACES[what]
     return gate.inside(directory, folder) / gate.plain_name(f"{key}.{suffix}")
 
@@ -64,7 +64,7 @@ def installed() -> dict[str, str]:
 
 
 def describe(made_with: Iterable[Mapping[str, str]]) -> str:
-    """Return 'numpy 2.0.1 (here 2.1.0), ...' for packages here and there whose versions differ, '' without one."""
+    """Return 'numpy 2.0.1 (here 2.1.0), ...' for packages whose version here is not the one there, '' without one."""
     here = installed()
     pairs = {pair for each in made_with for pair in each.items()}
     others = [(package, there) for package, there in sorted(pairs) if here.get(package, there) != there]
@@ -108,7 +108,7 @@ class WorldCosts:
     key: str
 
     def load(self) -> Any:
-        """Return what was kept; None where there is nothing, or a byte of it is not as it was written."""
+        """Return the stored costs; None where there are none, or a byte has changed."""
         try:
             kept = checked(KeptCosts, files.unsealed(files.contents(file_of(self.directory, "costs", self.key))))
         except (OSError, ValueError):
@@ -153,7 +153,7 @@ class RunDirectory:
             lock.release()
 
     def begin(self, config: Config, study: Study, finished: Collection[str] = ()) -> None:
-        """Write down what will be computed; clear away temporaries, states of ``finished`` tasks, and policies."""
+        """Write the plan of the study; remove temporary files, states of ``finished`` tasks, and policies."""
         with suppress(RunError):
             for name in filter(_POLICY_FILE.fullmatch, read_index(self.path)["written"]):
                 files.remove(self.path / name)
@@ -225,7 +225,7 @@ def check_config(path: Path) -> None:
 
 
 def index_of(config: Config, study: Study) -> dict[str, Any]:
-    """Return what study.json holds of a study: labels, so that a new one costs no new run, but no policies written."""
+    """Return the content of study.json: labels, so that a new label costs no new run, but no policies written."""
     best = study.comparator_of
     return {
         "format": FORMAT,

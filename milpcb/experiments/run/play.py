@@ -74,7 +74,7 @@ class Plays:
         return pl.DataFrame(self.rows, schema=schema | dict.fromkeys(numbers, pl.Float64))
 
     def table(self) -> str:
-        """Return as text, for each learner, the means over seeds at the horizon, and what they mean."""
+        """Return the table as text: for each learner, the means over seeds at the horizon, and their meaning."""
         last = [row for row in self.rows if row["round"] == self.horizon]
         ends = [[row for row in last if row["learner"] == label] for label in self.names]
         (sure, level), seeds = asked_for(ends[0][0], CONFIDENT), len(ends[0])
@@ -157,7 +157,7 @@ def play(
     contexts: Any = None,
     confidence: float | None = None,
 ) -> Plays:
-    """Play learners in an environment, each with every seed, and return what came of it: ``print`` shows a table.
+    """Play learners in an environment, each with every seed, and return the results: ``print`` shows a table.
 
     The numbers are those of a study with the same settings. Where a live environment is played, only the cost of the
     action played is known. Regret cannot be known then, and the table shows none; but the certificate still bounds it:
@@ -181,7 +181,7 @@ def play(
         class's own search where it has one, else the default solver
     contexts : (m, d), for live environments: all contexts that may occur, up to those that no policy of the class
         distinguishes from one of them. Learners who imagine contexts to come know of those only that they have seen
-    confidence : such as 0.95, asks for certificates too that hold with it for each single play, at every round
+    confidence : such as 0.95: adds certificates that hold with this probability for each play, at every round
 
     Raises
     ------

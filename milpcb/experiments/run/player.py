@@ -1,4 +1,4 @@
-"""A learner in its environment, where all costs are known and live. It needs the core only, and knows no algorithm."""
+"""A learner in its environment, where all costs are known, or live. It needs the core only, and knows no algorithm."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -32,7 +32,7 @@ class LiveEnvironment(Protocol):
 
 
 class LiveStream:
-    """A live environment whose contexts are numbered by rows of ``contexts`` (m, d), on which ``opened`` is open.
+    """A live environment whose contexts are rows of ``contexts`` (m, d), on which ``opened`` is open.
 
     A context has the number of the first row on which every policy plays alike, or else of the first equal row.
     """
@@ -48,7 +48,7 @@ class LiveStream:
             self._rows.setdefault(key, row)
 
     def reveal(self, t: int) -> int:
-        """Return the row of the context of round ``t`` (0-based); raises InputError where it is like none of them."""
+        """Return the row of the context of round ``t`` (0-based); raises InputError where no row is like it."""
         shown = context_array(np.reshape(self._environment.context(), (1, -1)))
         if shown.shape[1] != self.contexts.shape[1]:
             columns = f"contexts= has {self.contexts.shape[1]} columns"
@@ -83,7 +83,7 @@ def _numbers(names: Sequence[str], opened: Opened) -> list[int]:
 
 @dataclass
 class Tally:
-    """Rounds played, their expected cost sum_t <q_t, c_t>, live that of actions played, and seconds in the learner."""
+    """Rounds played; their expected cost sum_t <q_t, c_t>, live that of actions played; seconds of the learner."""
 
     round: int = 0
     cost: float = 0.0
@@ -133,9 +133,9 @@ def play(
 
 
 class LearnerPlayer:
-    """A learner in its environment, with all that must be saved so that a play can go on bit by bit as it would have.
+    """A learner in its environment, with the whole state of the play, which can be saved and continued bit by bit.
 
-    ``at`` are increasing rounds at which the curve has a point, the last of them the horizon; ``confidence`` that of
+    ``at`` are increasing rounds at which the curve has a point, the last is the horizon; ``confidence`` is that of
     certificates about this very run. Certificates compare with the policies of the world: the class's own search is
     asked, or else an oracle like the learner's, opened for each query, as a solver's answer may depend on what it was
     asked before. Neither shares a state with the learner's own.

@@ -48,9 +48,9 @@ def run(
     tick: Callable[[int, int], object] = lambda *_: None,
     remark: Callable[[str], object] = lambda _: None,
 ) -> Failed:
-    """Compute every task that the directory does not hold yet, and write curves and policies; return what failed.
+    """Compute every task that the directory lacks, and write curves and policies; return the failures.
 
-    By default processes do, where there is more than one task and core.
+    The default backend is processes, where there is more than one task and core.
 
     Mistakes in learners are raised before anything is computed. An interrupt leaves the curves that are finished.
     ``tick`` is called with the rounds played so far and all to play, ``remark`` with lines that a user should see.
@@ -82,13 +82,13 @@ def run(
 
 
 def read_run(directory: Path, *, trust: bool) -> Config:
-    """Return the config of a run directory, as a run wrote it; without ``trust`` it may ask for nothing foreign."""
+    """Return the config of a run directory, as a run wrote it; without ``trust`` foreign code and data are refused."""
     check_config(directory)
     return read_config(directory / CONFIG, trusted=trust)
 
 
 def try_out(tasks: list[Task]) -> None:
-    """Make every kind of learner once, at its shortest horizon; raises the mistake that any would make at its start."""
+    """Make every kind of learner once, at its shortest horizon; raises the error that each would begin with."""
     tried: set[str] = set()
     for task in sorted(tasks, key=lambda task: task.horizon):
         kind = repr((task.environment, task.policies, task.constraints, task.kind))
@@ -153,7 +153,7 @@ def _keep_all(
 
 @dataclass(frozen=True)
 class Outcome:
-    """The record of a task, plain data, or its failure in one line with the trace of what was not foreseen."""
+    """The record of a task as plain data, or its failure in one line, with the traceback of an unforeseen one."""
 
     record: dict[str, Any]
     failure: str = ""
@@ -162,7 +162,7 @@ class Outcome:
 
 
 class TaskFiles:
-    """The files of one task, whose state is saved every ``every`` seconds: the clock decides nothing that is played."""
+    """The files of one task, whose state is saved every ``every`` seconds; the time never changes a result."""
 
     def __init__(self, directory: Path, task: Task, every: float) -> None:
         self.costs = WorldCosts(directory, task.world_key)
@@ -174,7 +174,7 @@ class TaskFiles:
         self._report_due, self._save_due = now + REPORT_EVERY, now + every
 
     def saved(self) -> dict[str, Any] | None:
-        """Return the last saved state; None where there is none, or none that serves, with a line in ``remarks``."""
+        """Return the last saved state, None without a usable one; a line in ``remarks`` says why."""
         try:
             state: dict[str, Any] = dict(checked(SavedState, unsealed(contents(self._part))))
         except FileNotFoundError:
@@ -196,7 +196,7 @@ class TaskFiles:
         self.remarks.append(f"{state} {reason}; it is played from its first round")
 
     def report(self, played: int) -> None:
-        """Report how far the task is, at most twice a second; its pace counts from the first call, when all is open."""
+        """Report the progress of the task, at most twice a second; its pace counts from the first call."""
         self._first = played if self._first is None else self._first
         if perf_counter() >= self._report_due:
             self._report_due = perf_counter() + REPORT_EVERY
@@ -217,7 +217,7 @@ class TaskFiles:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Write what is logged or warned of into the task's log meanwhile."""
+        """Write log messages and warnings of the block into the task's log."""
         handler = _Log(self._log)
         logging.getLogger().addHandler(handler)
         logging.captureWarnings(True)

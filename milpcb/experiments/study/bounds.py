@@ -1,4 +1,4 @@
-"""The guarantees of a config's classes on their contexts: every closed form beside Rel(empty) itself."""
+"""The guarantees of a config's classes on their contexts: every closed form, and Rel(empty), which it bounds."""
 
 from collections.abc import Callable, Iterator
 from itertools import product

@@ -21,10 +21,10 @@ Kind = Literal["cell", "comparator"]
 
 @dataclass(frozen=True)
 class Task:
-    """The task to find the best policy in hindsight, and with ``changes`` the best in turn that change so often.
+    """The task to find the best policy in hindsight; with ``changes``, also the best sequence with so many changes.
 
-    No number depends on ``title`` (by which people distinguish tasks), ``draw`` (whether the policy that is found is
-    drawn), ``folder`` (of the config's own classes) and labels, so these are no part of ``key``.
+    No number depends on ``title``, ``draw`` (whether the policy that is found is drawn), ``folder`` (of the config's
+    own classes) and labels, so these are no part of ``key``.
     """
 
     kind: ClassVar[Kind] = "comparator"
@@ -60,18 +60,18 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """The task's name on disk, computed once from the files that were there then: equal settings, equal key."""
+        """The task's name on disk, computed once, from the files as they then are: equal settings, equal key."""
         return _digest(self.settings())
 
     @cached_property
     def world_key(self) -> str:
-        """The name on disk of what all tasks with the same contexts and costs share."""
+        """The name on disk of data that all tasks with the same contexts and costs share."""
         return _digest(self._world_settings())
 
 
 @dataclass(frozen=True)
 class Cell(Task):
-    """The task to play one learner: its oracle, None for one that asks none, and the confidence of certificates."""
+    """The task to play one learner: its oracle, None for a learner without one, and the confidence of certificates."""
 
     kind: ClassVar[Kind] = "cell"
     learner: LearnerSection
@@ -113,7 +113,7 @@ class Study:
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """Everything to compute, the longest first: the last task to end then keeps the others waiting least."""
+        """All tasks, the longest first, as the last one to end then delays the others least."""
         of_cells: dict[str, list[Task]] = {}
         for cell in self.cells:
             of_cells.setdefault(self.comparator_of[cell.key], []).append(cell)

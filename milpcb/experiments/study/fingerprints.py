@@ -1,4 +1,4 @@
-"""Digests of what a component's numbers depend on besides its options, files that it reads and its source code."""
+"""Digests of the files that a component's numbers depend on, beside its options: data and source code."""
 
 import ast
 import hashlib
@@ -19,7 +19,7 @@ _NAMED = ("solver", "oracle", "relaxation", "learner", "policies", "environment"
 
 
 def fingerprint(kind: str, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what decides the numbers of a component: name, options, digests of what it reads and of foreign source."""
+    """Return all that decides the numbers of a component: name, options, digests of its files and of foreign source."""
     target = registry.target(kind, name)
     read = {option: content_digest(Path(str(options[option]))) for option in file_options(kind, name, options)}
     foreign = {target} - {*registry.BUILTIN[kind].values()}
@@ -100,7 +100,7 @@ def _content_digest(path: Path, *_state: int) -> str:
 
 
 def file_options(kind: str, name: str, options: Mapping[str, Any]) -> list[str]:
-    """Return the options that are paths of files: by ``file_options``, or, of foreign classes without, any file."""
+    """Return the options that are paths of files: by ``file_options``; in foreign classes without it, any file."""
     declared = getattr(registry.load(kind, name), "file_options", None)
     if declared is not None:
         return [option for option in declared if options.get(option) is not None]

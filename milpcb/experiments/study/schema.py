@@ -18,7 +18,7 @@ _list, _literal, _sometimes = cast("tuple[Any, ...]", (list, Literal, NotRequire
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema of a whole config; of classes of somebody's, anything goes."""
+    """Return the JSON schema of a whole config; foreign classes may have any options."""
     oracles, learners = _oracles(own=False), _components("learners", oracle=_sometimes[_oracles(own=True)])
     experiment = keys_of(sections.ExperimentSection)
     tables = {

@@ -59,11 +59,11 @@ Name = Annotated[str, Field(pattern=r"^[\w-][\w.-]*$", max_length=100), AfterVal
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentSection:
-    """``[experiment]``: the settings measured.
+    """``[experiment]``: horizons, seeds, checkpoints, and what is measured.
 
-    A curve has a point at each of its ``checkpoints``: so many evenly spaced rounds, and as many log-spaced ones.
-    ``confidence`` asks for certificates that hold with it for each single run, at every one of these rounds, and
-    ``changes`` for regret to the best policies in turn that change so often at most, at the ends of 20 blocks.
+    A curve has points at ``checkpoints`` evenly spaced rounds, and as many log-spaced ones.
+    ``confidence`` adds certificates that hold with this probability for each run, at all of these rounds, and
+    ``changes`` adds regret to the best sequence of policies with at most so many changes, at the ends of 20 blocks.
     ``title`` stands above the pictures and the report, ``name`` where there is none.
     """
 
@@ -90,14 +90,14 @@ class RunSection:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnKeys:
-    """Keys of a section beside the options of the class that it names."""
+    """Keys of a section, beside the options of the class that it names."""
 
     label: Annotated[Label, Field(description="what curves and tables call it")] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerKeys(OwnKeys):
-    """The same of ``[[learners]]``: an oracle in the place of the common ones, and what the learner is given."""
+    """Keys of ``[[learners]]``, with an oracle of its own, its knowledge of contexts and its longest horizon."""
 
     oracle: dict[str, Any] | None = None
     contexts: Annotated[Contexts, Field(description="what it knows of contexts to come")] = "pool"
@@ -123,7 +123,7 @@ class Component:
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSection(Component):
-    """One ``[[learners]]`` section: ``oracle`` is the table of its own, {} for the common ``oracles``."""
+    """One ``[[learners]]`` section: ``oracle`` is its own table, {} for the common ``oracles``."""
 
     oracle: dict[str, Any]
     oracles: tuple[Component, ...]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # milpcb.play does without pydantic
 
 @dataclass(frozen=True)
 class Entrant:
-    """A learner that plays; {} for its oracle is that which finds comparators, ``name`` the registered one."""
+    """A learner that plays; ``name`` is its registered name, and an oracle {} the one that finds comparators."""
 
     label: str
     name: str
@@ -57,7 +57,7 @@ _open: dict[str, World] = {}
 
 @dataclass(frozen=True)
 class World:
-    """Environment, policy class, Stream or LiveStream, horizon and constraints that learners share, in plays too."""
+    """Environment, policy class, Stream or LiveStream, horizon and constraints that the learners share."""
 
     environment: Any  # an Environment, or a live one
     policies: PolicyClass
@@ -112,7 +112,7 @@ class World:
         return found
 
     def knowledge(self, contexts: str) -> ContextModel:
-        """Return a learner's model of contexts to come, fresh: it may learn more while it plays."""
+        """Return a fresh model of future contexts for a learner: it may change during the play."""
         known, order = self.stream.contexts, self.stream.order
         if contexts == "empirical":
             return Empirical(known)
@@ -122,14 +122,14 @@ class World:
 
     @cached_property
     def best_labels(self) -> Ints:
-        """The labels (m,) of the best policy in hindsight, from a walk through the environment."""
+        """The labels (m,) of the best policy in hindsight, found by going through the environment once."""
         policy = hindsight(self.stream, self.comparator_oracle(), self.horizon, {self.horizon}).policy
         return np.asarray(policy.predict(self.stream.contexts)) if policy else np.zeros(0, dtype=np.int64)
 
     def learner(self, entrant: Entrant, seed: int, *, plays: bool = True) -> tuple[Learner, Oracle | None]:
-        """Make a learner, and the oracle that it asks, if any; raises InputError that begins with its label.
+        """Make a learner, and the oracle that it queries, if any; raises InputError that begins with its label.
 
-        One that never ``plays`` is not told the best policy in hindsight.
+        A learner that never ``plays`` is made without the best policy in hindsight.
         """
         contexts, asked = self.stream.contexts, injection.arguments(entrant.cls)
         try:
@@ -151,7 +151,7 @@ class World:
 
 
 def open_world(task: Task, cache: Cache | None = None) -> World:
-    """Return the world of a task, perhaps one that is open already; ``cache`` keeps costs that take long."""
+    """Return the world of a task, which may be open already; ``cache`` keeps costs that take long to compute."""
     sections = [[each.name, each.options] for each in (task.environment, task.policies, *task.constraints)]
     key = json.dumps([sections, task.horizon, task.seed, cache], sort_keys=True, default=str)
     if key not in _open:
@@ -209,7 +209,7 @@ class Hindsight:
     """The least total cost of any policy after each checkpoint, and the policy that attains the last one.
 
     ``totals`` (m, K) are the costs of all rounds by context, ``shown`` (m,) counts the rounds. Where policies in turn
-    are asked for, ``in_turn`` is what the best of them cost after each checkpoint, and ``sequence`` the last of these:
+    are asked for, ``in_turn`` is the cost of the best ones after each checkpoint, and ``sequence`` the last of these:
     the rounds ``after`` which they change, and their total ``cost`` and that of ``random`` choice at each checkpoint.
     """
 

@@ -40,7 +40,7 @@ LEAST = 0.1  # costs; less regret is hardly any, or rounding, and would stretch 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure, the name of its file, what it is, what it shows to those who cannot see it, and what to see in it."""
+    """A figure, its file name, its heading, a description for those who cannot see it, and its caption."""
 
     name: str
     heading: str
@@ -124,7 +124,7 @@ def scale_axis(axis: Any, *, log: bool = False) -> None:
 
 
 def tick_at(axis: Any, values: Floats) -> None:
-    """Put the ticks at these values where they are few: those that a study has, and no others."""
+    """Put the ticks at these values, and nowhere else, where they are few."""
     shown = np.unique(values)
     if len(shown) <= 8:
         axis.set_ticks(shown, [_short(value, 0) for value in shown.tolist()])
@@ -132,7 +132,7 @@ def tick_at(axis: Any, values: Floats) -> None:
 
 
 def wants_log(values: Floats, ratio: float = 20.0, least: float = 0.0) -> bool:
-    """Return whether values are all above the least that means something and spread over more than this ratio."""
+    """Return whether values are all above ``least``, the smallest meaningful one, and spread beyond this ratio."""
     shown = values[np.isfinite(values)]
     return bool(len(shown) and shown.min() > least and shown.max() > ratio * shown.min())
 
@@ -146,7 +146,7 @@ def finish(figure: Figure) -> Figure:
 
 
 def texts_of(artist: Any) -> Iterator[Text]:
-    """Yield all text of a figure but numbers along axes: asking for those would make every tick at once."""
+    """Yield all text of a figure except numbers along axes: reading those would make every tick at once."""
     if isinstance(artist, Text):
         yield artist
     numbers = isinstance(artist, Axis) and not isinstance(artist.get_major_locator(), FixedLocator)

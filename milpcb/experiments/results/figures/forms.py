@@ -41,7 +41,7 @@ WIDTH, LETTERS = 3.4, 8.0  # inches of a column of most journals, points
 
 @plain()
 def interactive_page(drawing: Drawing, looks: Mapping[str, Look]) -> bytes:
-    """Return a page with the figure, its caption below; marks are a learner's by colour. Raises ExtraMissingError."""
+    """Return a page with the figure and its caption; marks are a learner's by colour. Raises ExtraMissingError."""
     with needs("interactive", "a figure to click on"):
         from plotly.graph_objects import Figure as Page
         from plotly.io import to_html

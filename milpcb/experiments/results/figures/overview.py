@@ -27,7 +27,7 @@ MINUS = "\u2212"
 
 @dataclass(frozen=True)
 class Square:
-    """A learner in a panel: mean regret, as a share of random play's, above its guarantee, least of those compared."""
+    """A learner in a panel: mean regret as a share of random play's, whether above its guarantee, whether the least."""
 
     regret: float
     share: float
@@ -39,7 +39,7 @@ Table = Mapping[str, Square]
 
 
 class Block(NamedTuple):
-    """The columns of the table that stand above each other: a table for each panel."""
+    """A block of columns of the table: panels, with a table each."""
 
     panels: Sequence[Panel]
     tables: Sequence[Table]

@@ -86,7 +86,7 @@ class Panel:
 class Results:
     """The curves of a run directory, its title, and its resolved config (empty when several directories are drawn).
 
-    ``width`` is that of its figures in inches: WIDE, or NARROW with the panels below each other.
+    ``width`` is the width of its figures in inches: WIDE, or NARROW with the panels below each other.
     """
 
     frame: pl.DataFrame
@@ -121,14 +121,14 @@ class Results:
 
     @property
     def against(self) -> str:
-        """The policy that regret is against: the best in hindsight, of those that keep the constraints."""
+        """The policy that regret compares with: the best in hindsight, of those that keep the constraints."""
         n = len(self.settings.get("constraints", []))
         keeping = f"that keeps {'it' if n == 1 else 'them'}" if n else "in hindsight"
         return f"the best policy {keeping}"
 
     @property
     def unconstrained(self) -> list[str]:
-        """The learners that need not keep the side constraints of the study: those that ask no oracle."""
+        """The learners that need not keep the side constraints of the study: those without an oracle."""
         if not self.settings.get("constraints"):
             return []
         rows = self.frame.filter((pl.col("oracle") == NO_ORACLE) & ~pl.col("learner").is_in(self.comparators()))
@@ -300,5 +300,5 @@ def void(settings: Mapping[str, Any]) -> pl.Expr:
 
 
 def without_void(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the rows with an infinite guarantee, which is none, where it does not apply."""
+    """Return the rows with an infinite guarantee, which means none, where it does not apply."""
     return frame.with_columns(guarantee=pl.when(void(settings)).then(float("inf")).otherwise("guarantee"))

@@ -104,7 +104,7 @@ def draw_plays(frame: pl.DataFrame, names: Mapping[str, str], *, live: bool, suf
 
 
 def draw_plays_on(axes: Any, frame: pl.DataFrame, names: Mapping[str, str], *, live: bool) -> None:
-    """Draw the same on somebody's axes, with labels and a legend."""
+    """Draw the picture of ``draw_plays`` on given axes, with labels and a legend."""
     results = of_plays(frame, names)
     (panel,) = results.panels
     if live:
@@ -135,7 +135,7 @@ def best_mean_costs(panel: Panel) -> tuple[Floats, Floats]:
 
 
 def in_turn_mean_costs(panel: Panel) -> tuple[Floats, Floats] | None:
-    """Return the same of the best policies in turn; None where these are not asked for."""
+    """Return the same for the best policies in turn; None where the config does not ask for these."""
     column, _ = asked_for(panel.frame.columns, TURNS)
     return _least(panel, pl.col("cumulative_cost") - pl.col(column)) if column else None
 

@@ -33,7 +33,7 @@ listener: ContextVar[Callable[[News], None]] = ContextVar("listener", default=la
 
 @contextmanager
 def listening(to: Callable[[News], None]) -> Iterator[None]:
-    """Hand on to a function what tasks ``report`` within the block, wherever a backend computes them."""
+    """Pass the reports of tasks in the block on to a function, wherever a backend computes them."""
     token = listener.set(to)
     try:
         yield
@@ -42,7 +42,7 @@ def listening(to: Callable[[News], None]) -> Iterator[None]:
 
 
 def report(news: News) -> None:
-    """Report news of the task that is computed here, such as its position; lost where nobody listens."""
+    """Report news of the task that is computed here, such as its position; without a listener they are lost."""
     listener.get()(news)
 
 
