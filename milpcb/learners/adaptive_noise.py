@@ -51,7 +51,7 @@ PRECISE = 0.01  # the standard error, as a share of the mean, at which an estima
 
 
 def spread(noise: Noise, least: Callable[[Floats], float], draws: int | None = None) -> Spread:
-    """Return an estimate by Monte Carlo; ``least(n)`` is the least total of any policy where noise n is all there is.
+    """Return an estimate by Monte Carlo; ``least(n)`` is the least total of any policy on noise n alone.
 
     A draw is half the range of n(pi) over the policies. ``draws`` None takes as many as the precision needs.
     """
@@ -68,7 +68,7 @@ def spread(noise: Noise, least: Callable[[Floats], float], draws: int | None = N
 
 
 class Leaders:
-    """Queries about totals of a ``table`` plus ``noise`` (n_noisy,): profiles, or minimisers of an ``oracle``."""
+    """Queries on totals of a ``table`` plus ``noise`` (n_noisy,): profiles, or minimisers of an ``oracle``."""
 
     def __init__(self, table: Table, oracle: ValueOracle | None = None) -> None:
         self.table, self._oracle = table, oracle
@@ -80,7 +80,7 @@ class Leaders:
         return proved_action(self.table.minimise(noise), self._oracle, row)
 
     def add(self, row: int, action: int, amount: float, noise: Floats) -> float:
-        """Add a cost to the table and return by how much the least total rises, both times with the same noise."""
+        """Add a cost to the table, and return by how much the least total rises under the same noise."""
         if self._oracle is None:
             profile = self.table.profile(row, noise)
             least = float(profile.min())
@@ -99,7 +99,7 @@ STANDARD_ERRORS = 4.0  # added to the estimate of the spread in the guarantee
 
 
 class AdaptiveNoise(SavedPart):
-    """The leader of ``epsilon = "adaptive"``: plays, learns, and keeps what its bound is made of.
+    """The leader of ``epsilon = "adaptive"``: plays, learns, and keeps the terms of its bound.
 
     ``spreads`` are two independent estimates of E max over policies of -n(pi), for the rates and for the bound. ``cap``
     is M, None for ceil(sqrt(K t)) in round t.
@@ -119,7 +119,7 @@ class AdaptiveNoise(SavedPart):
 
     @property
     def epsilon(self) -> float:
-        """The rate of the round to come."""
+        """The rate of the next round."""
         return 1 / self._scale
 
     def play(self, row: int) -> int:

@@ -1,4 +1,4 @@
-"""Learners around another one, which they hand some of their rounds: their base, Doubling and Guarded."""
+"""Learners that hand some of their rounds to another learner: their base, Doubling and Guarded."""
 
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -20,7 +20,7 @@ _PLAYED = "{} goes with learners that learn from played actions, not with {}"
 
 
 class Around(Learner):
-    """A learner around ``inner``, which may ask for all that this one was given; errors call this one ``what``."""
+    """A learner around ``inner``, whose arguments may be any of this one's; errors call this one ``what``."""
 
     what: ClassVar[str]
     inner: Learner
@@ -149,7 +149,7 @@ PIECES = 32  # of the horizon, for the guarantee
 
 
 class Guarded(Around):
-    """Any learner, for as long as the certificate of the play stays at most B(t); then a safe one, for good.
+    """Any learner, as long as the certificate of the play stays at most B(t); then a safe learner, for good.
 
     Setting: costs are oblivious. With tau the round after which the certificate first exceeded B, or T, and G(n) the
     safe learner's guarantee for n rounds, E[Reg_T] <= E[B(tau)] + 1 + E[G(T - tau)] (statement G1 of
@@ -263,7 +263,7 @@ class Guarded(Around):
         return max(self._allowed(end) + 1 + after for end, after in zip(ends[1:], left, strict=True))
 
     def bound(self, confidence: float | None = None) -> float:
-        """Return what the certificate is at most until the change, plus the bound of the safe learner after it."""
+        """Return the greatest possible certificate until the change, plus the bound of the safe learner after it."""
         if confidence is not None:
             return np.nan
         return self._known() if self.safe is None else self._seen + self.safe.bound()

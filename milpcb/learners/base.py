@@ -23,14 +23,14 @@ DUE = "learn(row, action, cost, probability)"
 class Learner(ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
-    An algorithm is a subclass with ``_act`` and ``_learn``; the public methods check every call, so that no algorithm
-    does. ``kept`` names the attributes that change from round to round, which a saved state holds. What ``_act`` leaves
-    in ``note``, as plain data, is there again in the ``_learn`` or ``_give_up`` of its round.
+    An algorithm is a subclass with ``_act`` and ``_learn``; the public methods check every call, so that no subclass
+    has to. ``kept`` names the attributes that change from round to round; a saved state holds them. Plain data that
+    ``_act`` leaves in ``note`` is there again in the ``_learn`` or ``_give_up`` of the same round.
 
     Learners that declare ``full_information`` are shown all costs after ``learn``, by ``learn_all``. The guarantee of a
     ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be learnt later, in any order. The
-    play of one that ``plays_policies`` is a mix of policies of its oracle. Whoever ``hides_law`` draws within ``_act``:
-    q is of what is left to draw.
+    play of a learner that ``plays_policies`` is a mix of policies of its oracle. A learner that ``hides_law`` draws
+    some of its random numbers within ``_act``; q is the law of its action given these.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Learner(ABC):
 
     @property
     def least_chance(self) -> float:
-        """The least probability of any action in the round to come, whatever its context; 0 where none is known."""
+        """The least probability of any action in the next round, whatever its context; 0 where none is known."""
         return 0.0
 
     @abstractmethod
@@ -201,7 +201,7 @@ class Learner(ABC):
         return made
 
     def take_up(self, aside: Aside) -> None:
-        """Go on with a round that was put aside: ``learn`` is due; raises InputError in another round, or for none."""
+        """Continue a round that was put aside: ``learn`` is due; raises InputError in another round, or for none."""
         if self._turn is not None or not self._aside:
             raise InputError(f"{type(self).__name__} cannot take up a round: none is aside, or {DUE} is due")
         self._turn, self.late, self.note = (aside.row, aside.q), self.played > aside.played, aside.note
@@ -216,7 +216,7 @@ class Learner(ABC):
         self._turn, self.late, self._before = (row, q), True, begun
 
     def go_on(self, before: Self) -> None:
-        """Go on from a learner of fewer actions, in whose rounds the others stand for action 0, or InputError."""
+        """Continue from a learner of fewer actions, in whose rounds the others count as action 0, or InputError."""
         self._go_on(before)
         self.played, self._aside = before.played, before._aside
         self.ledger.go_on(before.ledger, range(before.n_actions, self.n_actions))
@@ -231,7 +231,7 @@ class Learner(ABC):
         return {**base, "ledger": self.ledger.state(), **state_of(self, self.kept)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from the ``state`` of a learner made alike; on anything else InputError, and no change."""
+        """Continue from the ``state`` of a learner made alike; other data raise InputError, and change nothing."""
         name, before = type(self).__name__, self.state()
         if not isinstance(state, Mapping) or state.get("learner") != name:
             raise InputError(f"restore needs what state() of a {name} returned, got {shown(state)}")
@@ -283,7 +283,7 @@ class Learner(ABC):
         return 0.0
 
     def bound(self, confidence: float | None = None) -> float:
-        """Return a bound on mean regret so far that the algorithm's analysis gives of this run, NaN where it has none.
+        """Return a bound on mean regret so far, by the algorithm's analysis of this run; NaN where it has none.
 
         With a ``confidence`` it is at least ``certificate(confidence=confidence)``, and holds as that does.
         """
@@ -301,8 +301,8 @@ class Learner(ABC):
         the best sequence of policies that changes that often at most: see ``changes``.
 
         ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own.
-        It is asked for one minimum, with a confidence one for each stake of milpcb.bets. Raises InputError where there
-        is none, and with a confidence where the number of policies is not known beforehand.
+        It is queried once, with a confidence once for each stake of milpcb.bets. Raises InputError where a learner has
+        no oracle, and with a confidence where the number of policies is not known beforehand.
         """
         sure = None if confidence is None else check_confidence(confidence)
         if changes is not None:
@@ -321,7 +321,7 @@ class Learner(ABC):
         return self.ledger.changes(self._compared(oracle), whole("most", most, 0) + 1, sure)
 
     def certificate_error(self, oracle: Minimiser | None = None) -> float:
-        """Return the standard error of ``certificate()``, by one minimisation; NaN where it finds no policy."""
+        """Return the standard error of ``certificate()``, by one minimisation; NaN where no policy is found."""
         return self.certify(oracle).error
 
     def certify(self, oracle: Minimiser | None = None) -> Certificate:

@@ -135,14 +135,14 @@ class BistroPlus(Learner):
 
     @property
     def queries(self) -> int:
-        """How many queries the algorithm has asked its oracle: of a fresh future K + 1, or one, in each round."""
+        """How many queries the oracle has answered: with fresh futures K + 1, or one, in each round."""
         if self.one_draw is not None:
             return sum(kept.queries for kept in self.one_draw.leaders)
         return self.played * self._draws * (self.n_actions + 1 if self._queries == "all" else 1)
 
     @property
     def rule_changes(self) -> int | None:
-        """How many rules have followed another one; None with fresh futures, where no rule is in force."""
+        """How many times the rule in force has changed; None with fresh futures, where no rule is in force."""
         return None if self.one_draw is None else sum(max(0, kept.number - 1) for kept in self.one_draw.leaders)
 
     @property

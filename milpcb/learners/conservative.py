@@ -1,4 +1,4 @@
-"""A learner that never does much worse than what is done today (conservative bandits: Wu et al. 2016)."""
+"""A learner that never does much worse than current practice (conservative bandits: Wu et al. 2016)."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class PolicyElimination(Learner):
     Parameters
     ----------
     oracle, pool, horizon, seed : as of every learner
-    delta : the chance that the theorem may fail
+    delta : the probability with which the theorem may fail
     growth : g >= 1; 1 is the letter, P in every round
 
     """
@@ -195,7 +195,7 @@ class PolicyElimination(Learner):
         return float(min(0.5 / self.n_actions, np.sqrt(self._log(t) / (2 * self.n_actions * t))))
 
     def guarantee(self) -> float:
-        """Return a bound on expected regret where contexts' law is known: the theorem's plus delta T for when it fails.
+        """Return a bound on expected regret for a known law of contexts: the theorem's, plus delta T if it fails.
 
         16 sqrt(2 g T K log(4 T^2 N / delta)) (constant as we know it), to the policy of least expected cost; the best
         in hindsight may cost less by sqrt(T log N / 2), which is not added.

@@ -113,7 +113,7 @@ class Exp4(Weighing):
 
     @property
     def rate(self) -> float:
-        """The rate of the round to come."""
+        """The rate of the next round."""
         if self._rule == "fixed":
             return self._fixed
         if self._rule == "certified":
@@ -197,7 +197,7 @@ class Exp4(Weighing):
 
 
 def path_gap(cost: float, mass: float, estimate: float, rate: float) -> float:
-    """Return d >= 0: the cost less what its estimate adds to P at this rate, with 1 - q rounded up; ``mass`` is q."""
+    """Return d >= 0: the cost less the rise of P by its estimate at this rate, with 1 - q rounded up; ``mass`` is q."""
     if cost == 0.0 or rate == 0.0:
         return 0.0
     kept = min(0.0, min(1.0, mass) * expm1(-rate * estimate) + ROUNDING)  # the mean weight that is left, less 1
@@ -205,7 +205,7 @@ def path_gap(cost: float, mass: float, estimate: float, rate: float) -> float:
 
 
 class Forgetting(Exp4):
-    """Exponential weights over policies by what they cost of late (Garivier & Moulines 2011, without contexts).
+    """Exponential weights over policies by their recent costs (Garivier & Moulines 2011, without contexts).
 
     Setting: the best policy changes; no guarantee is claimed. Policies are weighed by their estimated totals over a
     *window*, the last w rounds; or by all estimates, each multiplied by 1 - 1/w after every round since. The rate is

@@ -25,7 +25,7 @@ class Alarm(SavedPart):
     above ``calm`` + log t after t rounds. While m is no less than the mean of the next cost, it rings in T rounds with
     probability exp(-calm) (1 + log T) at most (Ville): 8 % for T = 1e5 and ``calm`` = 5.
 
-    ``rung`` is after how many rounds it rang last, and ``gaps`` the sum of the d of FixedShare then.
+    ``rung`` is the number of rounds after which it rang last, and ``gaps`` the sum of the d of FixedShare then.
     """
 
     kept = ("_evidence", "_paid", "_rounds", "rung", "gaps")
@@ -36,19 +36,19 @@ class Alarm(SavedPart):
         self.begin(-1, 0.0)
 
     def begin(self, rounds: int, gaps: float) -> None:
-        """Forget what was before."""
+        """Begin anew, without evidence, after so many ``rounds``; ``gaps`` is the sum of d until then."""
         self._evidence, self._paid, self._rounds = 0.0, self.before, self.before
         self.rung, self.gaps = rounds, gaps
 
     def rings(self, cost: float, rounds: int) -> bool:
-        """Take in the cost of a round, the last of so many ``rounds``, and return whether costs have risen."""
+        """Take in the cost of the last of so many ``rounds``, and return whether costs have risen."""
         self._evidence = max(0.0, self._evidence + log1p(self.stake * (cost - self._paid / self._rounds)))
         self._paid, self._rounds = self._paid + cost, self._rounds + 1
         return self._evidence > self._calm + log(rounds)
 
 
 class FixedShare(Weighing):
-    """Exponential weights over policies and the time from which they are judged.
+    """Exponential weights over pairs of a policy and the time since which its costs count.
 
     Setting: nothing is assumed, costs are oblivious. At the end of each block of the certificates, and at an alarm, a
     new *start* receives the share alpha of all weight: Exp4 on the costs from then on. Play mixes the starts awake.
@@ -59,7 +59,7 @@ class FixedShare(Weighing):
     Parameters
     ----------
     oracle, horizon, seed : as of every learner; the horizon plans the blocks too
-    estimates : "unbiased", c / q; or "optimistic" (see Exp4), which explores more and can be surer of more
+    estimates : "unbiased", c / q; or "optimistic" (see Exp4), which explores more, and whose bounds may be smaller
 
     """
 
@@ -191,7 +191,7 @@ class FixedShare(Weighing):
         return price / FIRST + (price / C + 1) * (before + after) + self._log_rise(n) * before / C
 
     def bound(self, confidence: float | None = None, *, changes: int = 0) -> float:
-        """Return what ``certificate(changes=changes)`` never exceeds (class's docstring); 0 before round 1.
+        """Return an upper bound on ``certificate(changes=changes)`` (class's docstring); 0 before round 1.
 
         With a ``confidence`` it is NaN where there is no horizon, or estimates are not optimistic.
         """

@@ -207,7 +207,7 @@ class ContextualFTPL(Learner):
         return self._leader.guarantee(self.horizon)
 
     def bound(self, confidence: float | None = None) -> float:
-        """Return what an adaptive run proves about itself; NaN at a fixed epsilon and with a ``confidence``."""
+        """Return the bound that an adaptive run proves for itself; NaN at a fixed epsilon and with a ``confidence``."""
         return self._leader.bound() if confidence is None else np.nan
 
     def _adaptive(self, seed: int, noise_on: Place, cap: int | None, queries: str, law: str) -> AdaptiveNoise:

@@ -1,4 +1,4 @@
-"""The greedy family: epsilon-greedy, epoch-greedy and explore-then-commit play what looks best, and explore."""
+"""The greedy family: epsilon-greedy, epoch-greedy and explore-then-commit play the best policy so far, and explore."""
 
 from math import ceil
 from typing import Any
@@ -30,7 +30,7 @@ class LoggedCosts:
             self._table.add(row, action, amount)
 
     def train(self) -> None:
-        """Take a policy of least estimated cost (one minimiser); raises OracleInexact unless it is proved."""
+        """Train: find a policy of least estimated cost (one minimiser); raises OracleInexact unless it is proved."""
         answer = self._table.minimise()
         _ = answer.value  # raises unless the minimum is proved
         self._policy = answer.policy

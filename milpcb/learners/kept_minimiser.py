@@ -1,6 +1,6 @@
-"""A cheapest policy that is kept while costs change, and asked for only where a change may have unseated it.
+"""A cheapest policy that is kept while costs change; the oracle is queried only where a change may have unseated it.
 
-How that is known, and why queries are few, is in milpcb/theory/one_draw.md (The kept minimiser): a query about a table
+The proof is in milpcb/theory/one_draw.md (The kept minimiser), with the number of queries: a query about a table
 G proves that no policy costs less than v there, so none costs less at C than the *bound* v + sum over rows x of min_b
 (C - G)[x, b]. A query first raises the leader's own entries by an *allowance* (m,) for harm to come.
 
@@ -47,7 +47,7 @@ class KeptMinimiser:
         self.replace(costs)
 
     def replace(self, costs: Floats) -> None:
-        """Take other costs in all rows: nothing is known of them."""
+        """Replace the costs in all rows, of which nothing is known yet."""
         self.costs = np.array(costs, dtype=float)
         self._rows = np.arange(len(self.costs))
         self._totals: Floats = self._totals_of(self._labels)
@@ -94,7 +94,7 @@ class KeptMinimiser:
         return self.bound - float(over.min()) + float(np.delete(over, action).min()) > self.total
 
     def first_by(self, ranks: Floats, row: int) -> int:
-        """Return, of the actions that cheapest policies play on the row, the one of least rank; ``ranks`` is (K,)."""
+        """Return the action of least rank among those that cheapest policies play on the row; ``ranks`` is (K,)."""
         self.grow()
         order = ranks.argsort(kind="stable").tolist()
         equal = self._labels[row, self._totals == self.total]
@@ -208,7 +208,7 @@ class KeptMinimiser:
         return np.asarray(self.costs[self._rows[:, None], labels].sum(axis=0))
 
     def grow(self) -> None:
-        """Take in the contexts that the oracle has taken in meanwhile, which cost nothing so far.
+        """Add the contexts that the oracle has received since, at costs of 0.
 
         On each the leader plays the first action, in the order, of those that policies of its labels play there.
         """

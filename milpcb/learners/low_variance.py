@@ -1,4 +1,4 @@
-"""ILOVETOCONBANDITS and RandomizedUCB: a low-variance mixture of policies, found anew as rounds have doubled.
+"""ILOVETOCONBANDITS and RandomizedUCB: a low-variance mixture of policies, found anew each time the rounds double.
 
 Both solve (OP) of Agarwal, Hsu, Kale, Langford, Li & Schapire (2014) by coordinate descent. A sub-distribution Q over
 policies enters it only through its *mass* (m, K), the weight of the policies that play a on context j, and a history
@@ -22,7 +22,7 @@ PSI = 100.0  # the psi of the theorem
 
 
 def smooth(mass: Floats, mu: float) -> Floats:
-    """Return Q^mu (m, K): Q with the probability mu of each action mixed in, (1 - K mu) mass + mu."""
+    """Return Q^mu (m, K) = (1 - K mu) mass + mu: Q with the probability mu of each action mixed in."""
     return np.asarray((1 - mass.shape[1] * mu) * mass + mu)
 
 
@@ -126,8 +126,8 @@ class ILoveToConBandits(EpochLearner):
     Parameters
     ----------
     oracle, horizon, seed : as of every learner; how rounds are played depends on the oracle alone
-    psi : how little estimated regret excuses variance. 100 in the theorem; 0.01 to 1 has far less regret at T <= 1e6
-    delta : the chance that the theorem may fail
+    psi : b_pi is estimated regret over psi mu. 100 in the theorem; 0.01 to 1 has far less regret at T <= 1e6
+    delta : the probability with which the theorem may fail
 
     """
 
@@ -182,7 +182,7 @@ class RandomizedUCB(EpochLearner):
     Parameters
     ----------
     oracle, horizon, seed : as of every learner; how rounds are played depends on the oracle alone
-    delta : the failure chance in the confidence widths
+    delta : the failure probability in the confidence widths
 
     """
 

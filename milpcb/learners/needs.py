@@ -17,7 +17,7 @@ REMEDY = {
 
 
 def require(learner: str, oracle: Any, *capabilities: str) -> None:
-    """Raise InputError unless the oracle can do all of them."""
+    """Raise InputError unless the oracle has all capabilities that the learner needs."""
     for capability in capabilities:
         if capability not in oracle.capabilities:
             remedy = REMEDY.get(capability, "any kind")
@@ -27,20 +27,20 @@ def require(learner: str, oracle: Any, *capabilities: str) -> None:
 
 
 def check_oracle(oracle: Any) -> None:
-    """Raise InputError on what is no oracle."""
+    """Raise InputError unless ``oracle`` is an oracle."""
     known = all(hasattr(oracle, name) for name in ("n_contexts", "n_actions", "capabilities"))
     if isinstance(oracle, type) or not known:
         raise InputError(f"oracle must be what open_oracle(policies, contexts) returns, got {shown(oracle)}")
 
 
 def check_pool(pool: Any) -> None:
-    """Raise InputError on what is no model of contexts."""
+    """Raise InputError unless ``pool`` is a model of contexts."""
     if isinstance(pool, type) or not all(hasattr(pool, name) for name in ("attach", "observe", "future")):
         raise InputError(f"pool must be a model of the contexts, such as FinitePool(contexts), got {shown(pool)}")
 
 
 def require_contexts(learner: str, oracle: Any, remedy: str = "") -> None:
-    """Raise InputError where the oracle knows no context yet, of a learner that counts by context from the start."""
+    """Raise InputError where the oracle knows no context yet, for learners that count by context from the start."""
     if not oracle.n_contexts:
         raise InputError(
             f"{learner} needs to know from the start which contexts can occur: give them all, as in "
@@ -49,13 +49,13 @@ def require_contexts(learner: str, oracle: Any, remedy: str = "") -> None:
 
 
 def proved_action(answer: Answer, oracle: Any, row: int) -> int:
-    """Return what the minimiser of an answer plays on ``row``; raises OracleInexact unless the minimum is proved."""
+    """Return the action of a minimiser on ``row``; raises OracleInexact unless the minimum is proved."""
     _ = answer.value  # raises; what is proved is attained by some policy
     return played_on(cast("Policy", answer.policy), oracle.contexts, row)
 
 
 def played_on(policy: Policy, contexts: Floats, row: int) -> int:
-    """Return the action of ``policy`` on ``contexts[row]``, by all contexts where it refuses one alone."""
+    """Return the action of ``policy`` on ``contexts[row]``; policies that refuse a single context are given all."""
     action_on = getattr(policy, "action_on", None)
     if action_on is not None:
         return int(action_on(contexts[row]))

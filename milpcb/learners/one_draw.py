@@ -20,7 +20,7 @@ from milpcb.types import Floats, Ints
 
 
 class FutureLaw(NamedTuple):
-    """Law of a future; all rounds after the first carry noise with the relaxation's rate."""
+    """The law of a future: all rounds after the first carry noise with the relaxation's rate."""
 
     oracle: ValueOracle
     pool: ContextModel
@@ -39,7 +39,7 @@ class FutureLaw(NamedTuple):
 
 
 class Future:
-    """Remainder of one draw, and the cheapest policy on past estimates plus that.
+    """The rest of one draw, and the cheapest policy on past estimates plus that rest.
 
     Totals are in units of the relaxation, times ``parts``: 1, but m + 1 where it matters whether the cheapest policy
     has equals. There each row is allowed one part of harm, so that a proof excludes them.
@@ -51,7 +51,7 @@ class Future:
         self._draw(0)
 
     def begin(self) -> None:
-        """Begin to keep a minimiser, once all contexts that are imagined are known."""
+        """Begin to keep a minimiser, once all imagined contexts are known."""
         law, ties = self._law, self._law.relaxation.even_ties
         any_of_equals = ties or not getattr(law.oracle, "settles_ties", True)
         self._parts = len(law.past()) + 1.0 if ties else 1.0
@@ -59,7 +59,7 @@ class Future:
         self.kept = KeptMinimiser(law.oracle, self._totals(), order, unproved=law.unproved)
 
     def play(self, t: int, row: int) -> int | None:
-        """Return what the cheapest policy plays on ``row`` in round ``t``, None where no policy was found in time."""
+        """Return the action of the cheapest policy on ``row`` in round ``t``; None if no policy was found in time."""
         kept, redraw = self.kept, self._law.redraw
         if redraw is not None and t // redraw != self._block:
             self._draw(t // redraw)
@@ -78,18 +78,18 @@ class Future:
         return kept.actions[row] if kept.number else None
 
     def count(self, row: int, action: int, units: float) -> None:
-        """Count an estimate of the cost of an action."""
+        """Add an estimate of the cost of an action."""
         change = np.zeros(self.kept.costs.shape[1])
         change[action] = self._parts * units
         self.kept.change(row, change)
 
     def excess(self) -> float:
-        """Return what playing a policy that is not proved to be the cheapest may cost in a round, but for mixing."""
+        """Return a bound on the cost per round, before mixing, of playing a policy not proved to be the cheapest."""
         kept = self.kept
         return min(1.0, max(0.0, kept.total - kept.bound) / (self._parts * self._law.relaxation.hit))
 
     def left(self) -> Floats:
-        """Return past estimates plus what is left of the draw (m, K), in units."""
+        """Return past estimates plus the rest of the draw (m, K), in units."""
         return self.kept.costs / self._parts
 
     def state(self) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class OneDraw(SavedPart):
 
     @property
     def taken(self) -> Future:
-        """The future that was taken last."""
+        """The future of the latest round."""
         return self._futures[self._now]
 
     @property
@@ -161,7 +161,7 @@ class OneDraw(SavedPart):
         return [future.kept for future in self._futures]
 
     def play(self, t: int, row: int) -> int | None:
-        """Return the action that q* is on, None for the uniform distribution."""
+        """Return the action that q* is concentrated on, None for the uniform distribution."""
         if len(self._futures) > 1:
             self._now = int(self._pick.integers(len(self._futures)))
         now = self.taken
@@ -173,6 +173,6 @@ class OneDraw(SavedPart):
         return action
 
     def count(self, row: int, action: int, units: float) -> None:
-        """Count an estimate of the cost of an action."""
+        """Add an estimate of the cost of an action."""
         for future in self._futures:
             future.count(row, action, units)

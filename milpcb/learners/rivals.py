@@ -27,7 +27,7 @@ WITH_VALUE = {
 class VW(Learner):
     """Online regression of costs with exploration, by Vowpal Wabbit (https://vowpalwabbit.org, version 9.11).
 
-    Setting: costs of one law, given context and action; no guarantee is computed. Every round is a multi-line example:
+    Setting: i.i.d. costs, given context and action; no guarantee is computed. Every round is a multi-line example:
     a shared line with the features of the context that are not 0, ``|x 0:1.0 3:0.5``, and a line for each action, ``|a
     2``. Saved models of VW do not go on bit-identically, so ``restore`` learns all rounds again.
 
@@ -106,7 +106,7 @@ def _check(arguments: str) -> None:
 class ContextualBandits(Learner):
     """BootstrappedUCB of contextualbandits 0.3.30 (Cortes 2018) over trees of scikit-learn, refitted in batches.
 
-    Setting: costs of one law, given context and action; no guarantee is computed. The first ``refit`` rounds are
+    Setting: i.i.d. costs, given context and action; no guarantee is computed. The first ``refit`` rounds are
     uniform; then a policy is fitted to all rounds so far, again and again, and played on every context until the next
     one. A cost c is learnt as 1 with probability c, as classifiers take rewards of 0 and 1. The package does not return
     the probability of what it plays: q is 1 for its action, so that certificates hold, but are weak.
