@@ -1,4 +1,4 @@
-"""Which columns of a log a policy may read, and which of them may mean something else than was read."""
+"""The columns of a log that a policy may read, and warnings about columns that may mean something else."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ def usable(frame: pl.DataFrame, columns: Sequence[str], asked: bool) -> tuple[tu
 
 
 def in_command(name: str) -> str:
-    """Return a name as it is written behind an option."""
+    """Return a name in the form in which a command takes it."""
     return name if re.fullmatch(r"[\w.-]+", name) else f'"{name}"'
 
 
@@ -127,7 +127,7 @@ def notes(
     missing: Mapping[str, Mapping[str, int]],
     actions: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
-    """Yield how often which mark was ``missing`` in which feature, and what may be read otherwise."""
+    """Yield remarks on the marks that counted as ``missing``, and on values with a second reading."""
     columns = [
         f"'{clipped(name)}' where it is {listed([f'{clipped(mark)} ({_rows(rows)})' for mark, rows in counts.items()])}"
         for name, counts in missing.items()
@@ -146,7 +146,7 @@ def notes(
 
 
 def notes_on_left(frame: pl.DataFrame, left: Mapping[str, str], grouped: bool) -> Iterator[str]:
-    """Yield which columns were left out, and what to do where rows seem to belong together."""
+    """Yield remarks on the columns left out, and advice where rows seem to belong together."""
     if left:
         named = [f"'{clipped(name)}' ({why})" for name, why in left.items()]
         yield f"{listed(named)} {'is' if len(left) == 1 else 'are'} left out: no rule for other people can use it."
@@ -200,7 +200,7 @@ def _of_numbers(column: pl.Series) -> Iterator[str]:
 
 
 def leaks(table: pl.DataFrame, outcome: str, values: Floats) -> Iterator[str]:
-    """Yield a warning for each feature from which the outcome, ``values`` (n,), is nearly known."""
+    """Yield a warning for each feature from which the outcome, ``values`` (n,), can nearly be predicted."""
     step = -(-len(table) // MOST_RANKED) if len(table) else 1
     for column in table.gather_every(step).get_columns():
         found = _association(column, values[::step])

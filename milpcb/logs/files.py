@@ -25,7 +25,7 @@ PIECE = 2**20  # rows that are read at a time
 
 @dataclass(frozen=True)
 class LogFiles:
-    """The Parquet files of a log, by name, that have rows, ``n`` together; all have the ``columns`` of the first."""
+    """The Parquet files of a log that have rows, ``n`` together, by name; all have the ``columns`` of the first."""
 
     name: str
     paths: tuple[Path, ...]
@@ -43,9 +43,9 @@ class LogFiles:
     def read(
         self, names: Sequence[str], marks: Sequence[str], take: Callable[[pl.DataFrame, int], None], tick: Progress
     ) -> Counts:
-        """Call ``take`` with some columns of all rows, a piece after another, and the number of its first row.
+        """Call ``take`` with some columns of all rows, piece by piece, and the number of the first row of the piece.
 
-        The pieces are without ``marks``; returned is how often which mark was missing. An InputError of ``take`` names
+        The pieces are without ``marks``; returned are the counts of each mark. An InputError of ``take`` names
         the file, as that of a damaged one does.
         """
         number, missing = 0, defaultdict[str, Counter[str]](Counter)
@@ -91,7 +91,7 @@ def log_files(log: Path) -> LogFiles:
 
 
 def sample_of(files: LogFiles, columns: Columns, tick: Progress) -> Source:
-    """Return a sample of the rows of a log, as a log that was checked; raises InputError, UnknownNameError."""
+    """Return a sample of the rows of a log, checked like a log; raises InputError, UnknownNameError."""
     if columns.group:
         raise InputError("--group needs the rows of a group together, which one pass does not have; leave it out")
     if not (columns.randomised or columns.propensity):

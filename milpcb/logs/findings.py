@@ -1,4 +1,4 @@
-"""Findings from a log: the best policy, its value, what can be claimed of it, its stability, and its budget."""
+"""Findings from a log: the best policy, its value, the claims about it, its stability, and its budget."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Step = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # wh
 
 @dataclass(frozen=True)
 class Asked:
-    """How the questions are asked."""
+    """The options of the questions."""
 
     level: float = 0.95  # how often intervals and lower bounds hold
     # draws, resamples: searches of the band and of the stability; 0 leaves the question out
@@ -59,7 +59,7 @@ class Claims:
 
     @classmethod
     def of(cls, found: Inference, *, by_estimates: bool) -> Claims:
-        """Return the claims of rows in memory; on other rules and on learning there are some ``by_estimates`` only."""
+        """Return the claims of rows in memory; claims on other rules and learning are there only ``by_estimates``."""
         gain = IntervalEstimate(found.gain, nan, found.lower, found.upper)
         words = tuple(found.words()[1:] if by_estimates else found.words()[-2:])
         learning = found.cross_fitted if by_estimates else None
@@ -108,7 +108,7 @@ class Findings:
 
     @property
     def state(self) -> State | None:
-        """The state of the claims; None where they were not asked."""
+        """The verdict of the claims; None without claims."""
         claims = self.claims
         if claims is None:
             return None
@@ -120,7 +120,7 @@ class Findings:
 
     @property
     def own_way(self) -> bool:
-        """Whether the rule is not the best by the estimates: claims of learning such ones are not of it."""
+        """Whether the rule is not the best by the estimates: claims on learning do not cover it then."""
         return bool(self.questions.limits or self.estimator.monotone) or self.estimator.objective != "value"
 
     @property
@@ -132,12 +132,12 @@ class Findings:
 
     @property
     def sound(self) -> bool:
-        """Whether intervals hold: the propensities that were given fit the log, and so do those of other outcomes."""
+        """Whether intervals hold: the given propensities fit the log, and those of other outcomes do too."""
         return self.learnt.diagnostics.fits
 
     @property
     def kept_surely(self) -> bool:
-        """Whether enough events of all other outcomes are there to claim that the limits on them are kept."""
+        """Whether all other outcomes have enough events to claim that their limits are kept."""
         return all(guard.enough_events for guard in self.guards)
 
     @property
@@ -147,15 +147,15 @@ class Findings:
 
     @property
     def same(self) -> bool:
-        """Whether the rule does what treating all alike does, in every row that it was learnt from."""
+        """Whether the rule plays like the reference, which treats all alike, in every row that it was learnt from."""
         return self.reference.is_played(self.played)
 
     @property
     def shown_aside(self) -> bool:
-        """Whether the rows kept aside show that this very policy gains."""
+        """Whether the hold-out rows show that this very policy gains."""
         return self.held_out is not None and self.held_out.gain.lower > 0
 
     @property
     def proved(self) -> bool:
-        """Whether the gain of this very policy is shown to be above 0, by the band or by the rows kept aside."""
+        """Whether the gain of this very policy is shown to be above 0, by the band or by the hold-out rows."""
         return self.shown_aside or (self.claims is not None and self.claims.gain.lower > 0)

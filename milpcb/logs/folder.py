@@ -24,7 +24,7 @@ PYTHON_USE = "To use it: decide(row), where row is a mapping from names of colum
 
 
 def check_folder(folder: Path) -> None:
-    """Raise RunError unless the folder is new, empty, or as ``write`` left it, by the digests of its index."""
+    """Raise RunError unless the folder is new, empty, or still as ``write`` left it, by the digests of its index."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise RunError(f"{folder} exists and is no folder; choose another with --out")
     if not folder.is_dir() or not any(folder.iterdir()):

@@ -1,6 +1,6 @@
-"""Findings of a log, in memory or in one pass over its files: the best rule, and everything that follows from the rows.
+"""Findings of a log, in memory or in one pass over its files: the best rule, and all that follows from the rows.
 
-The band of milpcb.offline searches again and again over the rows, which are gone after one pass. In its place stands
+The band of milpcb.offline searches again and again over the rows, which are gone after one pass. It is replaced by
 Bernstein's inequality for all N rules of the class at once, each compared with each of the K constants: with s the
 standard error of a mean, w the length of the range of its terms and L = ln(4 N K / (1 - level)), no rule's mean is off
 by more than sqrt(2 L) s + 7 w L / (3 (n - 1)) (Maurer and Pontil 2009, theorem 4, and the union bound). It holds at
@@ -39,7 +39,7 @@ MOST_PRICED = 200  # draws behind the intervals of prices
 
 
 def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
-    """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
+    """Learn from a log and answer the questions; ``step`` is entered around everything that may take long."""
     aside = np.zeros(len(source.log), dtype=bool)
     if questions.holdout:
         aside = kept_aside(source.log, questions.holdout, questions.seed)
@@ -133,7 +133,7 @@ def _in_words(found: Stability, policy: Any) -> Stability:
 
 
 def learn_in_one_pass(files: LogFiles, source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
-    """Learn from sums over the files of a log, of which a sample is there; raises InputError with a damaged file."""
+    """Learn from sums over the files of a log, given a sample of it; raises InputError with a damaged file."""
     if questions.holdout:
         real("holdout", questions.holdout, "between 0 and 1 (0.3 is usual)", lambda value: 0 < value < 1)
     with step("how rows are counted, by the sample"):
@@ -174,7 +174,7 @@ def learn_in_one_pass(files: LogFiles, source: Source, estimator: Any, questions
 
 
 def aside_in_pass(numbers: Ints, questions: Asked) -> Bools:
-    """Return which rows (n,) of a log are kept aside in one pass: by a hash of their numbers in it."""
+    """Return the hold-out rows (n,) of a log in one pass: by a hash of their numbers in it."""
     salt = np.uint64((questions.seed % 2**16) << 48)
     return np.asarray(uniforms(salt | numbers.astype(np.uint64)) < questions.holdout)
 
@@ -209,7 +209,7 @@ def _words(files: LogFiles, sampled_rows: int, estimator: Any, claims: Claims) -
 
 
 def claims_of(estimator: Any, contexts: Floats, level: float) -> Claims:
-    """Return what holds of the policy of a fitted estimator, and of all of its class, on the ``contexts`` (m, d)."""
+    """Return claims about the policy of a fitted estimator, and about all of its class, on ``contexts`` (m, d)."""
     found: CompressedLog = estimator.compressed_
     log_size = float(open_class(estimator.policies_, contexts).log_size)
     each = np.log(4 / (1 - level)) + log_size + np.log(len(found.constants))

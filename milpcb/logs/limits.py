@@ -1,4 +1,4 @@
-"""Limits on a policy: the text of ``--no-worse``, and whether a policy keeps all that was asked for."""
+"""Limits on a policy: the text of ``--no-worse``, and whether a policy keeps all limits and constraints."""
 
 import math
 import re
@@ -35,7 +35,7 @@ LIMIT = re.compile(
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit on a column, in each group of ``each`` if that names one; see milpcb.offline.no_worse_than."""
+    """A limit on a column, for each group of the column ``each`` if there is one; see milpcb.offline.no_worse_than."""
 
     column: str
     maximise: bool
@@ -104,7 +104,7 @@ class _Played:
 
 
 def what_is_kept(estimator: Any, rows: ScoredRows) -> tuple[Kept, ...]:
-    """Return what a rule keeps in the rows that it was learnt from."""
+    """Return the limits and constraints with the rule's values in the rows that it was learnt from."""
     names = np.asarray(estimator.policy_.predict_names(rows.frame), dtype=object)
     columns = read_columns(rows.frame, rows.frame.columns, rows.frame.columns)
     played = _Played(names, columns, rows.scores.weight)

@@ -1,4 +1,4 @@
-"""Origin of a policy in policy.json: the log that it was learnt from, and how another log is read by it."""
+"""Origin of a policy in policy.json: the log that it was learnt from, and the settings to read another log."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ ACTION, OUTCOME = "\0action", "\0outcome"  # whatever these two columns are call
 
 
 def digest(source: Source, features: Iterable[str]) -> str | None:
-    """Return a digest of what was done, what came of it, and some columns; None where the log lacks one of these."""
+    """Return a digest of actions, outcomes and some columns; None where the log lacks one of these."""
     names = tuple(features)
     if not set(names) <= set(source.table.columns):
         return None
@@ -68,14 +68,14 @@ class Origin:
 
     @classmethod
     def of(cls, found: Findings) -> Self:
-        """Return what is kept of a log; after one pass, of which there is a sample, no digest."""
+        """Return the origin for a log and its findings; without a digest after one pass, which leaves only a sample."""
         source = found.source
         known = None if found.files else digest(source, source.frame.columns)
         return cls(found.n, known, schema_of(source), source.columns.maximise, found.questions.unit)
 
     @classmethod
     def read(cls, document: Any) -> Self | None:
-        """Return what ``document`` wrote; None of anything else, such as a damaged entry: it is of no log."""
+        """Return the origin that ``document`` wrote; None for anything else, such as a damaged entry."""
         try:
             schema = Schema.of_document(document["schema"])
             found = cls(**{**document, "schema": schema})
@@ -84,7 +84,7 @@ class Origin:
         return found if {"action", "outcome"} <= {field.role for field in schema.fields} else None
 
     def document(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the origin as plain data."""
         return {**vars(self), "schema": self.schema.document()}
 
     @property
@@ -94,11 +94,11 @@ class Origin:
 
     @property
     def outcome(self) -> str:
-        """The column of what came of it."""
+        """The column of outcomes."""
         return self._called("outcome")[0]
 
     def completed(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of a command, with what was done and what came of it where neither is named."""
+        """Return the options of a command, with the columns of actions and outcomes where neither is named."""
         (action,) = self._called("action")
         found = {**given, "action": given["action"] or action}
         if given["reward"] is None and given["cost"] is None:
@@ -110,7 +110,7 @@ class Origin:
         return self.digest is not None and self.digest == digest(source, self.features)
 
     def applied(self, columns: Columns, name: str) -> Columns:
-        """Return which column of another log is what, with the features and marks of missing values of this one.
+        """Return the roles of the columns of another log, with the features and marks of missing values of this one.
 
         Raises InputError where other features, or the same outcome with the other sign, are named to policy ``name``.
         """
@@ -125,7 +125,7 @@ class Origin:
         return replace(columns, missing=tuple(dict.fromkeys((*marks, *columns.missing))), features=own)
 
     def check(self, frame: pl.DataFrame) -> None:
-        """Raise InputError where a column of another log holds something else than it did."""
+        """Raise InputError where a column of another log holds another kind of values."""
         there = [name for name in self.features if name in frame.columns]
         try:
             self.schema.allowing_missing().read(frame.select(there), there)
@@ -137,7 +137,7 @@ class Origin:
 
 
 def as_logged(estimator: Any, source: Source) -> None:
-    """Let a fitted estimator return actions as the log has them, and read its marks and all strings of all its rows."""
+    """Make a fitted estimator return actions as the log has them, and read its marks and strings of all its rows."""
     estimator.actions_ = actions_in(source)
     known = Schema(tuple(_with_all(field, source.frame[field.name]) for field in estimator.schema_.fields))
     names, estimator.schema_ = estimator.policy_.names, Schema(tuple(_marked(known, source)))
@@ -145,7 +145,7 @@ def as_logged(estimator: Any, source: Source) -> None:
 
 
 def schema_of(source: Source) -> Schema:
-    """Return the features of a log as they were read, and what was done and what came of it."""
+    """Return the features of a log as they were read, with the columns of actions and outcomes."""
     columns, marks = source.columns, source.columns.missing
     features = _marked(Schema.infer(source.frame), source)
     done = Field(columns.action, "category", source.log.actions, role="action", missing_as=marks)

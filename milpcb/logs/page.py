@@ -1,4 +1,4 @@
-"""The HTML page on a log: the verdict, what to do, and sections: the rule, its value, what was asked, the evidence."""
+"""The HTML page on a log: the verdict, the advice, and sections: the rule, its value, the limits, the evidence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -61,7 +61,7 @@ def page(found: Findings, command: str, digest: str | None = None) -> str:
 
 
 def subtitle(found: Findings) -> str:
-    """Return what the log is, in a line."""
+    """Return a description of the log, in a line."""
     names = ", ".join(found.actions[:NAMED]) + (", ..." if len(found.actions) > NAMED else "")
     kept = f"; {fixed(found.aside.n, 0)} of them kept aside" if found.aside else ""
     read = ", read in one pass" if found.files else ""
@@ -69,14 +69,14 @@ def subtitle(found: Findings) -> str:
 
 
 def evidence(found: Findings) -> list[PageSection]:
-    """Return the prices, rules that do as well, front, curve of budgets and stability, empty where not known."""
+    """Return the prices, rules that do as well, front, curve of budgets and stability, empty where not computed."""
     others = [found.sections.get(name, PageSection("")) for name in ("near", "front", "budget")]
     stable = found.stability.words() if found.stability else ()
     return [price_section(found), *others, PageSection("Would other rows give the same rule?", stable)]
 
 
 def asked_section(found: Findings) -> PageSection:
-    """Return the limits that were asked for, whether they are kept, and what treatments cost."""
+    """Return the limits, whether they are kept, and the costs of treatments."""
     charges = words.charges_of(found.estimator.treatment_cost, maximise=found.unit.maximise)
     tables, note = ([asked_table(found.asked)], EXACTLY) if found.asked else ([], "No limits were set.")
     return PageSection("What you asked for", charges, tables=tables, notes=[note])
@@ -88,7 +88,7 @@ def asked_table(limits: Sequence[Kept]) -> PageTable:
 
 
 def statistician(found: Findings) -> PageSection:
-    """Return every value, how claims are made, and how far the log can be trusted."""
+    """Return every value, the method of the claims, and how far the log can be trusted."""
     claims = claims_table(found)
     folds = [
         PageSection("every value, with its interval", tables=[worth_table(found)]),
@@ -104,7 +104,7 @@ def statistician(found: Findings) -> PageSection:
 
 
 def claims_table(found: Findings) -> PageTable:
-    """Return the claims: how, the gain behind each, its range, its p-value."""
+    """Return the claims: for each its method, the gain behind it, its range, its p-value."""
     unit, claims, cells = found.unit, found.claims, []
     made = {
         "this rule: a band over all rules of the class": claims.band if claims else None,
@@ -118,7 +118,7 @@ def claims_table(found: Findings) -> PageTable:
 
 
 def trust_table(found: Findings) -> PageTable:
-    """Return for each action how often it was done, and how far what is known of it can be trusted."""
+    """Return for each action its number of rows, and how far its estimates can be trusted."""
     known, K = found.learnt.diagnostics, range(len(found.actions))
     columns = {
         "action": found.actions,
@@ -137,7 +137,7 @@ ASIDE = ", rows kept aside"
 
 @dataclass(frozen=True)
 class Worth:
-    """A line: a name, a value, NaN for one that is not known, the ends of an interval that holds or None, and which."""
+    """A line: a name, a value (NaN: not known), the ends of a valid interval or None, and the kind of the interval."""
 
     name: str
     value: float
@@ -145,13 +145,13 @@ class Worth:
     how: str
 
     def cells(self, unit: Unit) -> list[str]:
-        """Return the line of a table: name, value, interval, and which interval that is."""
+        """Return the line of a table: name, value, interval, and kind of the interval."""
         value = unit.value(self.value) if self.value == self.value else "not known"
         return [self.name, value, "" if self.interval is None else unit.ends(*self.interval), self.how]
 
 
 def worth_lines(found: Findings) -> list[Worth]:
-    """Return rule, reference, what was done, constants, best first, and rows kept aside; intervals that hold."""
+    """Return lines with valid intervals: rule, reference, the log's actions, constants (best first), hold-out rows."""
     seen, reference, constants = found.evaluation, found.reference, found.evaluation.constants
     rule = Worth(RULE, seen.value.estimate, None, "too favourable: in rows that it was learnt from")
     if found.claims is not None:
@@ -173,7 +173,7 @@ def worth_lines(found: Findings) -> list[Worth]:
 
 
 def first(lines: Sequence[Worth]) -> list[Worth]:
-    """Return the three that a page shows first: rule, reference, what was done, all in rows kept aside if there are."""
+    """Return the three lines that a page shows first, all in hold-out rows if there are any."""
     return [line for line in lines if line.name.endswith(ASIDE)] or list(lines[:3])
 
 
@@ -200,7 +200,7 @@ def _line(name: str, value: IntervalEstimate, how: str) -> Worth:
 
 
 def bars(unit: Unit, lines: Sequence[Worth], level: float) -> dict[str, Any]:
-    """Return what a page draws of the first three values: of the rule, of treating all alike, and of what was done."""
+    """Return the drawing of the first three values: of the rule, of treating all alike, and of the log's actions."""
     alike, dashed = lines[1].name.removesuffix(ASIDE), lines[1].value
     lines = [line for line in lines if line.value == line.value]
     every = [unit.inside(x) for line in lines for x in (line.value, *(line.interval or ()))] + [unit.inside(dashed)]

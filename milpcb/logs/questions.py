@@ -50,7 +50,7 @@ def restricted(text: str, question: Question, printed: Any) -> Question:
 
 
 def usual_restrictions(question: Question, printed: Any) -> list[str]:
-    """Return the restrictions to be without each column that a rule reads, and to have one depth or leaf less."""
+    """Return the usual restrictions: without each column that a rule reads, and with one depth or leaf less."""
     texts, policies = [f"without {name}" for name in columns_read(printed)], question.policies
     if hasattr(policies, "depth") and hasattr(policies, "max_leaves"):
         leaves = len(printed.leaf_actions)
@@ -60,7 +60,7 @@ def usual_restrictions(question: Question, printed: Any) -> list[str]:
 
 
 def what_if(found: Findings, question: Question, band: GainBand | None, progress: Progress) -> tuple[Price, ...]:
-    """Return the price per row of each restriction asked for; by a band with intervals, and also of the usual ones."""
+    """Return the price per row of each restriction, and of the usual ones; with a band, intervals too."""
     learnt: Any = found.learnt
     printed, costs = found.estimator.policy_, learnt.scores.costs / learnt.scores.weight.sum()
     rules, asked, limited = found.questions.restrictions, dict[str, Question](), copy(found.estimator)
@@ -100,7 +100,7 @@ MOST_UNLISTED = 2_000  # different rows up to which rules are counted that the c
 
 
 def near_section(found: Findings, question: Question, band: GainBand | None) -> PageSection:
-    """Return how many rules do as well as the best, by ``--near`` AMOUNT or else the band, and what they share."""
+    """Return the number of rules that do as well as the best, by ``--near`` AMOUNT or the band; what they share."""
     slack, read, n = found.questions.near, columns_read(found.estimator.policy_), question.oracle.n_contexts
     if slack is not None:
         learnt: Any = found.learnt
@@ -137,7 +137,7 @@ BAND = 0.18  # opacity
 
 @dataclass(frozen=True)
 class BudgetValue:
-    """Result of learning where at most ``share`` (0..1) of the rows get the action."""
+    """The value of learning where at most ``share`` (0..1) of the rows get the action."""
 
     share: float  # the budget
     used: float  # the share (0..1) that gets the action, in rows that were not learnt from
@@ -207,7 +207,7 @@ MOST_POINTS = 100
 
 
 def front_of(text: str) -> tuple[str, str]:
-    """Return the column that ``--front`` names, and whether "less" or "more" of it is better; raises InputError."""
+    """Return the column of ``--front``, and whether "less" or "more" of it is better; raises InputError."""
     found = re.fullmatch(r"(.+?)\s+(less|more)", text.strip())
     if found is None:
         raise InputError(f"cannot read --front '{text}': write COLUMN less or COLUMN more, as it is better")

@@ -1,4 +1,4 @@
-"""The columns of a .csv or .parquet file: numbers, booleans, dates and strings, and what is missing in them."""
+"""The columns of a .csv or .parquet file: numbers, booleans, dates and strings, and the marks of missing values."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ Counts = Mapping[str, Mapping[str, int]]  # of each column: mark to rows
 
 @dataclass(frozen=True, eq=False)
 class ReadColumn:
-    """A column, in how many rows which mark was missing, and notes on points or commas that were read as decimal."""
+    """A column, the number of rows with each mark of missing values, and notes on points or commas read as decimal."""
 
     column: pl.Series
     missing: Mapping[str, int]
@@ -102,7 +102,7 @@ class ReadColumn:
 
 
 def typed(column: pl.Series, named: Collection[str] = (), *, commas: bool = False) -> ReadColumn:
-    """Return a column of strings as what it holds; the marks ``named`` are missing in a column of any kind.
+    """Return a column of strings as numbers, booleans or dates if it can be; the marks ``named`` are always missing.
 
     With ``commas`` it may be numbers with decimal commas, where no comma can stand behind thousands.
     """
@@ -123,14 +123,14 @@ def typed(column: pl.Series, named: Collection[str] = (), *, commas: bool = Fals
 
 
 def as_text(column: pl.Series, named: Collection[str]) -> ReadColumn:
-    """Return a column of strings as strings, in which only what is empty and the marks ``named`` are missing."""
+    """Return a column of strings as strings, in which only empty ones and the marks ``named`` are missing."""
     known = column.set(column == "", None)
     kept = known.set(among(known, named), None)
     return ReadColumn(kept, _counts(known, kept))
 
 
 def cleaned(frame: pl.DataFrame, named: Collection[str]) -> tuple[pl.DataFrame, dict[str, dict[str, int]]]:
-    """Return a frame without the marks ``named``, integers beyond 2^53 as strings, and how often which was."""
+    """Return a frame without the marks ``named``, integers beyond 2^53 as strings, and the count of each mark."""
     numbers = {mark: float(mark) for mark in named if as_number(mark) is not None}
     missing: dict[str, dict[str, int]] = {}
     for column in frame.get_columns():
@@ -154,7 +154,7 @@ def cleaned(frame: pl.DataFrame, named: Collection[str]) -> tuple[pl.DataFrame, 
 
 
 def among(column: pl.Series, values: Collection[str]) -> pl.Series:
-    """Return in which rows a column of strings holds one of some values."""
+    """Return the rows in which a column of strings holds one of some values."""
     return column.is_in(list(values)).fill_null(value=False)
 
 

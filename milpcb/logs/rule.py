@@ -25,12 +25,12 @@ class DrawnPart:
     note: str
 
     def lines(self, part: int) -> list[str]:
-        """Return what stands in a drawing of part number ``part``, a line each."""
+        """Return the lines of text in a drawing of part number ``part``."""
         return [f"{part + 1}: {self.name}", f"{percent(self.share, 0)} of rows", *self.note.split("\n")]
 
 
 def rule_section(found: Findings, heading: str) -> PageSection:
-    """Return the rule as a drawing, and as text; a scoring rule as people add it up: findings with points, and sums."""
+    """Return the rule as a drawing, and as text; a scoring rule as a score card: findings with points, and sums."""
     if (card := card_of(found)) is not None:
         findings = PageTable("Score card", ("finding", "points"), card.rows, most=len(card.rows))
         sums = PageTable("Sums", ("sum", "action"), card.outcomes, (0, 1))
@@ -66,7 +66,7 @@ def _figure(found: Findings) -> Any:
 
 
 def drawn_parts(found: Findings) -> list[DrawnPart]:
-    """Return the parts of the rule, with values in rows kept aside and intervals, or marked as what they look like."""
+    """Return the parts of the rule: their values in hold-out rows with intervals, or else marked as apparent values."""
     unit, seen, notes = found.unit, found.held_out or found.evaluation, dict[int, str]()
     for leaf in seen.leaves:
         value = f"{unit.value(leaf.value.estimate)}{' of 100' if unit.binary else ''}"
@@ -80,7 +80,7 @@ def drawn_parts(found: Findings) -> list[DrawnPart]:
 
 
 def parts_section(found: Findings) -> PageSection:
-    """Return who gets what, part by part: in rows kept aside with intervals, else as it looks."""
+    """Return who gets what, part by part: in hold-out rows with intervals, or else by apparent values."""
     unit, people, seen = found.unit, who(found.estimator.policy_), found.held_out or found.evaluation
     where, looks = (" kept aside", "") if found.held_out else ("", "looks ")
     gained = f"{looks}better than treating all alike by"
@@ -109,7 +109,7 @@ READS = "What the rule reads"
 
 
 def columns_on_sheet(found: Findings) -> PageSection:
-    """Return the columns that the rule reads, the sensitive ones first, and what leaving each out would cost."""
+    """Return the columns that the rule reads, the sensitive ones first, with the price of leaving each out."""
     sensitive, read = found.questions.sensitive, columns_read(found.estimator.policy_)
     prices = {price.name.removeprefix("without "): price for price in found.prices}
     rows = [
@@ -137,7 +137,7 @@ def card_of(found: Findings) -> Any:
 
 
 def colophon(found: Findings, command: str, digest: str | None) -> list[str]:
-    """Return the lines at the end of the sheet: when and from what it was made, and by which command."""
+    """Return the lines at the end of the sheet: date, data, and the command."""
     of = f"log of {fixed(found.n, 0)} rows"
     which = f"digest {digest}" if digest else "no digest, as its rows were read in one pass"
     return [f"{datetime.now(tz=UTC):%Y-%m-%d}. {found.source.name}: {of}, {which}.", command]

@@ -19,7 +19,7 @@ THOUSAND = 1000
 
 @dataclass(frozen=True)
 class Unit:
-    """How amounts of an outcome are written, with as many digits as can be relied on."""
+    """The form in which amounts of an outcome are written, with as many digits as are reliable."""
 
     name: str  # of the column
     maximise: bool  # whether more is better
@@ -29,7 +29,7 @@ class Unit:
 
     @classmethod
     def of_scores(cls, name: str, scores: Scores, sign: str = "", error: float = nan) -> Unit:
-        """Return the unit of scores of the outcome ``name``; what treatments cost makes shares of people others."""
+        """Return the unit of scores of the outcome ``name``; with treatment costs these are no shares of people."""
         binary = set(np.unique(scores.log.outcome).tolist()) <= {0.0, 1.0} and not scores.charge.any()
         return cls(name, scores.maximise, binary, error, sign)
 
@@ -47,24 +47,24 @@ class Unit:
         return fixed(100 * value, 1) if isnan(self.error) else number(100 * value, 100 * self.error)
 
     def tick(self, value: float) -> str:
-        """Return an amount at a mark of an axis, where digits are those of the mark."""
+        """Return an amount for the tick of an axis, whose digits do not depend on the amount."""
         shown = float(f"{100 * value if self.binary else value:.6g}")
         return fixed(shown, 0) if abs(shown) >= THOUSAND else written(shown).replace("-", "\u2212")
 
     def value(self, value: float) -> str:
-        """Return what something is worth without its unit: a share of people is neither below 0 nor above 100."""
+        """Return a value without its unit: a share of people is kept between 0 and 100."""
         return self.amount(self.inside(value))
 
     def inside(self, value: float) -> float:
-        """Return a value brought to the range of the outcome, where that is known: intervals lose nothing by it."""
+        """Return a value clipped to the range of the outcome, where that is known: intervals stay valid."""
         return min(1.0, max(0.0, value)) if self.binary else value
 
     def ends(self, lower: float, upper: float) -> str:
-        """Return the ends of an interval of what something is worth."""
+        """Return the ends of an interval of a value."""
         return f"{self.value(lower)} to {self.value(upper)}"
 
     def gain(self, value: float) -> str:
-        """Return how much better in words; below 0 is worse."""
+        """Return in words by how much a value is better; below 0 it is worse."""
         return f"{self.amount(value)} of 100" if self.binary else f"{self.amount(value)}{self.sign and f' {self.sign}'}"
 
     def interval(self, estimate: Any) -> str:
@@ -91,7 +91,7 @@ class PageTable:
 
 @dataclass(frozen=True)
 class PageText:
-    """A rule, or other text that is shown as it is written; ``caption`` stands above it where several are compared."""
+    """A rule, or other text that is shown unchanged; ``caption`` is above it where several are compared."""
 
     label: str
     text: str
@@ -100,7 +100,7 @@ class PageText:
 
 @dataclass(frozen=True)
 class PageSection:
-    """A section of a page, or a part of one that is folded away; in this order."""
+    """A section of a page, or a folded part of one; its fields are shown in this order."""
 
     heading: str  # "" for none
     words: Sequence[str] = ()  # sentences
@@ -127,7 +127,7 @@ def panel() -> tuple[Any, Any]:
 
 
 def labelled(axis: Any, label: str, tick: Callable[[float], str]) -> None:
-    """Write the label of an axis, and its marks as ``tick`` writes a number."""
+    """Write the label of an axis, and its ticks by ``tick``."""
     axis.set_label_text(fitted(label, LABELS[axis.axis_name], MEDIUM), fontsize=MEDIUM, parse_math=False)
     axis.set_major_formatter(lambda value, _: tick(value))
 

@@ -1,4 +1,4 @@
-"""A log on disk: a CSV or Parquet file whose columns are features, what was done, what came of it, and propensities."""
+"""A log on disk: a CSV or Parquet file whose columns are features, actions, outcomes and propensities."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -40,7 +40,7 @@ class Source:
 
 
 def read_source(path: Path, columns: Columns, known: Schema | None = None) -> Source:
-    """Read a log, columns that are ``known`` as they were; raises InputError with the row, UnknownNameError."""
+    """Read a log, where ``known`` columns keep their types; raises InputError with the row, UnknownNameError."""
     read = read_file(path, known, columns.missing)
     return make_source(path.name, read.frame, columns, read.missing, read.notes)
 
@@ -48,7 +48,7 @@ def read_source(path: Path, columns: Columns, known: Schema | None = None) -> So
 def make_source(
     name: str, frame: pl.DataFrame, columns: Columns, missing: Counts | None = None, notes: Sequence[str] = ()
 ) -> Source:
-    """Return a checked log of a frame, with what was read as ``missing`` already; InputError, UnknownNameError."""
+    """Return a checked log of a frame, with the counts of ``missing`` marks; InputError, UnknownNameError."""
     frame, lost = cleaned(frame, columns.missing)
     candidates = _candidates(name, frame, columns)
     outcome = _numbers(name, frame, columns.outcome)
@@ -190,7 +190,7 @@ def _propensity(name: str, frame: pl.DataFrame, columns: Columns, done: Any) -> 
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Some rows of a log, with scores in which no other rows have a part; after one pass a CompressedLog."""
+    """Some rows of a log, with scores that depend on these rows alone; after one pass a CompressedLog."""
 
     source: Source
     estimator: Any
@@ -204,7 +204,7 @@ class ScoredRows:
 
     @classmethod
     def of(cls, source: Source, estimator: Any, numbers: Ints, tick: Progress) -> Self:
-        """Return the rows of these numbers, with their scores."""
+        """Return the rows with these numbers, and their scores."""
         every = len(numbers) == len(source.log)
         log, frame = (source.log, source.frame) if every else (source.log.take(numbers), source.frame[numbers])
         named = (price for price in (estimator.treatment_cost or {}).values() if isinstance(price, str))

@@ -1,4 +1,4 @@
-"""The findings of a log in sentences: the verdict first, then what to do, then the reasons."""
+"""The findings of a log in sentences: the verdict first, then the advice, then the reasons."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ LEAST_P = 0.001  # smaller ones are not written out
 
 
 def alike(reference: Reference) -> str:
-    """Return what a way to treat all alike does, to be read after "than"."""
+    """Return a phrase, to follow "than", for a way to treat all alike."""
     if reference.constant is not None:
         return f"'{reference.constant}' for everybody"
     if reference.allowed_first:
@@ -32,7 +32,7 @@ def lead(found: Findings) -> str:
 
 
 def verdict(found: Findings) -> str:
-    """Return what is known in a sentence or two, for somebody who decides."""
+    """Return the verdict in a sentence or two, for somebody who decides."""
     claims, other = found.claims, alike(found.reference)
     if claims is None:
         return f"whether a rule is better than {other} (--draws 0)."
@@ -96,7 +96,7 @@ def _own(found: Findings, claims: Claims) -> str:
 
 
 def advice(found: Findings) -> str:
-    """Return what to do."""
+    """Return the advice."""
     if found.claims is None:
         return "So nothing is recommended here."
     if found.state == State.TARGET:
@@ -137,7 +137,7 @@ def _nothing(found: Findings) -> str:
 
 
 def checks(found: Findings) -> list[str]:
-    """Return what may be wrong with the log, a line each; [] where all is well."""
+    """Return the possible faults of the log, a line each; [] where all is well."""
     second = [f"Of {guard.what}: {text}" for guard in found.guards for text in guard.outcome.diagnostics.words()]
     own = found.learnt.diagnostics.words()
     second = [text for text in dict.fromkeys(second) if text.partition(": ")[2] not in own]  # once for all groups
@@ -145,7 +145,7 @@ def checks(found: Findings) -> list[str]:
 
 
 def gain(found: Findings) -> str:
-    """Return how much better the rule is than the reference, by what holds for it."""
+    """Return how much better the rule is than the reference, by valid numbers."""
     unit, parts = found.unit, []
     if not found.sound or found.same:
         return ""
@@ -162,7 +162,7 @@ def gain(found: Findings) -> str:
 
 
 def charges_of(treatment_cost: Mapping[str, float] | None, *, maximise: bool) -> list[str]:
-    """Return what actions were given as costing beside their outcome."""
+    """Return a phrase on the costs of actions beside their outcome."""
     how = "already subtracted from" if maximise else "already added to"
     charged = (treatment_cost or {}).items()
     prices = ((name, f"the amount in '{cost}'" if isinstance(cost, str) else f"{cost:g}") for name, cost in charged)
@@ -170,12 +170,12 @@ def charges_of(treatment_cost: Mapping[str, float] | None, *, maximise: bool) ->
 
 
 def sentences(found: Findings) -> list[str]:
-    """Return what is known of the search and of the claims, for a statistician."""
+    """Return sentences on the search and the claims, for a statistician."""
     return [proof(found), found.reference.words(), *(found.claims.words if found.claims else ())]
 
 
 def proof(found: Findings) -> str:
-    """Return what the search has proved."""
+    """Return a sentence on the optimality that the search has proved."""
     estimator = found.estimator
     kept = " that keeps what was asked for" if estimator.constraints or estimator.monotone else ""
     better = "a greater guaranteed gain" if estimator.objective == "guaranteed" else "a better value"
