@@ -1,4 +1,4 @@
-"""Worth of a policy, from a log: scores, the values of fixed policies, and what holds after a search."""
+"""The worth of a policy, from a log: scores, the values of fixed policies, and claims after a search."""
 
 from milpcb.offline.band import Claim
 from milpcb.offline.diagnostics import Diagnostics

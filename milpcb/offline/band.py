@@ -16,12 +16,12 @@ stands for c standard errors near s; c and s do not depend on the choice, and an
 r < 1 moves the upper end out, so that the lower one, which decides, has nearly all of the error. Where A or B are below
 0 they count as 0.
 
-Which lottery is the best in truth is not known. The gain over the best is the least of those over any p, and so is its
+The lottery that is truly the best is not known. The gain over the best is the least of those over any p, and so is its
 lower end: it is wrong only if the one for the lottery that is best in truth is. The same goes for p-values, of which
 the greatest is taken. The gain over any p, also over the one that looks best, is an upper end if it holds for all p, so
 there B is the greatest over all p, and q the largest of the quantiles.
 
-What no policy gains more than needs no band: the best policy is a fixed one, whichever it is. With probability 1 -
+An upper bound on every gain needs no band: the best policy is a fixed one, whichever it is. With probability 1 -
 alpha its v is at most z standard errors below its gain, z the normal quantile, so its gain is at most the greatest v +
 z sqrt(V) of the class, and by the same step as above the greatest v + z (s + V / s) / 2, for any s: one query each. If
 there are R lotteries p the quantile is that of 1 - alpha / R. Rows that belong together have the greatest v + lambda V
@@ -55,13 +55,13 @@ Progress = Callable[[int, int], None]  # how many parts of a question are done, 
 
 
 def affordable(asked: int, least: int, n: int, oracle: Oracle, lotteries: int = 1) -> int:
-    """Return how many draws on ``n`` rows are made of those ``asked`` for: fewer where each is long."""
+    """Return the number of draws on ``n`` rows, at most ``asked``: fewer where each takes long."""
     work = n * oracle.n_actions * max(1.0, oracle.contexts.shape[1] ** 2 / 2) * max(1.0, lotteries / FEW)
     return max(least, min(asked, int(WORK / work)))
 
 
 def fewest_draws(level: float) -> int:
-    """Return how many draws have a quantile at the ``level``."""
+    """Return the least number of draws that have a quantile at the ``level``."""
     return ceil(level / (1 - level) - ROUNDING)
 
 
@@ -76,7 +76,7 @@ def drawn_again(rng: Generator, members: Ints, times: int, progress: Progress | 
 
 @dataclass(frozen=True)
 class Claim:
-    """Estimated ``gain`` over the reference, positive is better; the true one is from ``lower`` to ``upper``.
+    """Estimated ``gain`` over the reference, positive if better; the true one lies between ``lower`` and ``upper``.
 
     The ``p_value`` is that of "no policy of the class is better than the reference".
     """
@@ -88,7 +88,7 @@ class Claim:
 
 
 def least_favourable(claims: Sequence[Claim]) -> Claim:
-    """Return the claim over whichever lottery is best in truth, from those over each."""
+    """Return the claim over the lottery that is truly the best, from the claims over each."""
     gain, lower, upper = (min(getattr(claim, end) for claim in claims) for end in ("gain", "lower", "upper"))
     return Claim(gain, lower, upper, max(claim.p_value for claim in claims))
 
@@ -106,8 +106,8 @@ def band(
 ) -> tuple[Claim, tuple[float, float], float]:
     """Return the claim on the gain of the policy that plays ``chosen`` (n,), however it was found, and two bounds.
 
-    They are the ends of its value, in the unit and sign of the outcome, and what no policy of the class gains more
-    than. There are at least level / (1 - level) ``draws``; ``progress`` is called after each.
+    The bounds are the interval of its value, in the unit and sign of the outcome, and the most that any policy
+    gains. There are at least level / (1 - level) ``draws``; ``progress`` is called after each.
     """
     own = scores.gains[np.arange(len(chosen)), chosen]
     centre = float(scores.weight / scores.weight.sum() @ own)
@@ -162,7 +162,7 @@ class Process:
         return -self._oracle.value(costs)
 
     def at(self, chosen: Ints) -> Floats:
-        """Return the parts (n,) of v, a row each, of the policy that plays ``chosen`` (n,)."""
+        """Return the parts (n,) of v, one a row, of the policy that plays ``chosen`` (n,)."""
         return np.asarray(self._own[np.arange(len(chosen)), chosen])
 
     def total(self, chosen: Ints) -> float:

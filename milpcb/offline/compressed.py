@@ -83,7 +83,7 @@ def _other_axes(columns: tuple[int, ...], lesser: tuple[int, ...]) -> tuple[int,
 
 @dataclass(frozen=True, eq=False)
 class CompressedLog:
-    """Few contexts with the scores of a log of any size: sums over them are those over the rows."""
+    """Few contexts with the scores of a log of any size: sums over them equal those over the rows."""
 
     codes: Ints  # (m, d) the bin of each column
     sizes: Floats  # (m,) how many rows each stands for, perhaps below 0
@@ -102,17 +102,17 @@ class CompressedLog:
 
     @property
     def constants(self) -> Floats:
-        """(K,) the value of playing one action always."""
+        """(K,) the value of always playing one action."""
         return np.asarray(self.scores.sum(axis=0) / self.n)
 
     @property
     def unseen(self) -> Floats:
-        """(K,) in how many rows the log has none of an action."""
+        """(K,) the number of rows in which the log has none of an action."""
         return np.asarray(self.barred.sum(axis=0))
 
     @property
     def known(self) -> Bools:
-        """(K,) whether the log has rows of an action everywhere, so that it is known what playing it always gives."""
+        """(K,) whether the log has rows of an action everywhere, so that the value of always playing it is known."""
         return np.asarray(self.unseen <= 0)
 
     @property
@@ -137,12 +137,12 @@ class CompressedLog:
         return Reference(actions, ways, one, float(self.constants[best]), {actions[best]: 1.0}, None)
 
     def value(self, played: Ints, here: Any = slice(None)) -> tuple[float, float]:
-        """Return the mean of the scores of what is ``played`` (m,), in contexts ``here``, and its standard error."""
+        """Return the mean score of the actions ``played`` (m,) in contexts ``here``, and its standard error."""
         rows = np.arange(len(played))
         return self._mean(self.scores[rows, played], self.products[rows, played, played], here)
 
     def gain(self, played: Ints, other: int, here: Any = slice(None)) -> tuple[float, float]:
-        """Return how much better ``played`` (m,) is than always playing ``other``, and its standard error."""
+        """Return how much better ``played`` (m,) is than always ``other``, and its standard error."""
         rows, sign = np.arange(len(played)), 1.0 if self.maximise else -1.0
         more = sign * (self.scores[rows, played] - self.scores[:, other])
         return self._mean(more, self.squares(other)[rows, played], here)
@@ -209,7 +209,7 @@ def compress(
     min_propensity: float,
     parts: Sequence[tuple[int, str]] = (),
 ) -> CompressedLog:
-    """Return the contexts that stand for the rows of a log, with their scores; raises InputError.
+    """Return few contexts with the sums of the rows of a log, and their scores; raises InputError.
 
     The ``stats`` of a ``randomised`` trial are with propensities of 1; ``charge`` (K,) is the treatment cost, below 0
     for rewards; ``parts`` are those without rows of an action, by its number, and in words.

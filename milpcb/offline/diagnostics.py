@@ -35,7 +35,7 @@ class Diagnostics:
     Attributes
     ----------
     least_propensity : (K,) the least known propensity of each action, before clipping
-    effective_size : (K,) how many rows of equal weight would be as informative as those in which the action was taken
+    effective_size : (K,) the number of rows of equal weight as informative as those in which the action was taken
     clipped, min_propensity : how many propensities of what was done were raised to the latter
     calibration, calibration_error : (K,) mean of 1[a = k] / propensity in the rows where the action was possible, which
         is 1 but for chance where the propensities are right; and its standard error
@@ -74,7 +74,7 @@ class Diagnostics:
         return not (self.given and (self._off > CERTAIN).any())
 
     def words(self) -> list[str]:
-        """Return the warnings that follow, propensities that cannot be right first: the others rest on them."""
+        """Return the warnings, wrong propensities first, as the others depend on these."""
         wrong = self._uncalibrated()
         found = [*([] if self.fits else wrong), *self.unseen]
         few = "A few rare, large outcomes dominate: {} are as skewed as if only about {:.0f} of the {} rows varied, {}."
@@ -132,7 +132,7 @@ class Diagnostics:
 
 
 def warn_of(diagnostics: Diagnostics) -> None:
-    """Issue what is to be known of a log as one LogWarning; none where all is well."""
+    """Issue all warnings about a log as one LogWarning; none where all is well."""
     found = diagnostics.words()
     if found:
         warnings.warn(" ".join(found), LogWarning, stacklevel=3)

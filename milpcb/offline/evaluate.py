@@ -1,4 +1,4 @@
-"""Worth of a policy that was fixed beforehand: values, gains and parts, with intervals.
+"""The worth of a policy that was fixed beforehand: values, gains and parts, with intervals.
 
 *Adaptive intervals* are for a log that a learner made, and one policy, fixed in advance or by earlier rows: there the
 spread of the scores changes by chance, and the usual interval holds too seldom. So the scores are made a martingale of
@@ -37,7 +37,7 @@ INTERVALS = ("normal", ADAPTIVE)
 
 @dataclass(frozen=True)
 class LeafValue:
-    """Worth of one ``part`` of a policy, which has the ``share`` (0..1) of the rows, and plays ``action``, by ``name``.
+    """The worth of one ``part`` of a policy, with the ``share`` (0..1) of the rows, and an ``action``, by ``name``.
 
     The mean outcome there is ``value``; ``gain`` is how much better the action is there than the reference.
     """
@@ -52,7 +52,7 @@ class LeafValue:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Worth of a policy; a value that no rows show is NaN. Gains are positive where the policy is better.
+    """The worth of a policy; a value that no rows show is NaN. Gains are positive where the policy is better.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Evaluation:
 def over_best(
     gain: IntervalEstimate, each: Mapping[Any, IntervalEstimate], at_once: Mapping[Any, IntervalEstimate]
 ) -> IntervalEstimate:
-    """Return the gain over the reference, with ends for that over the lottery that is best in truth.
+    """Return the gain over the reference, with an interval for the gain over the lottery that is truly the best.
 
     It is the least of the gains over any one, so the least lower end of ``each`` is too high only if that over the best
     is. Every upper end is one for the least gain; the least of them must hold ``at_once`` (Bonferroni).
@@ -141,11 +141,11 @@ def evaluate(
     policy : anything with ``predict(contexts)``, or the actions (n,) that it plays, by name (see milpcb.data.actions);
         or, of a policy that draws its actions, their probabilities: (n, K) in the order of ``scores.actions``, or by
         name. Where it has ``apply(contexts)``, the number of the part that each row is in, parts are evaluated too
-    contexts : (n, d) what the policy reads; None: the features of the log
+    contexts : (n, d) the table that the policy reads; None: the features of the log
     interval : "normal"; "adaptive" for the log of a learner, whose rows are in their order, and a policy that was fixed
         by earlier rows or none: scores are then made anew, by earlier rows alone
     level : how often an interval covers the truth
-    reference : what gains are over, see ``best_reference``; None: the best constant
+    reference : the lottery that gains compare with, see ``best_reference``; None: the best constant
     in_sample : True where the policy was chosen on these rows; the result is marked
 
     """

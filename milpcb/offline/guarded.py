@@ -1,12 +1,12 @@
-"""Limits that hold in the population with confidence, and policies chosen by what is guaranteed, by a constraint each.
+"""Limits that hold in the population with confidence, and policies chosen by their lower bounds, by one constraint.
 
 The lower ends of the band (milpcb.offline.band), v(pi) - lambda V(pi) - q with gains over a base, hold for all policies
 at once, and v - lambda V is a total of the table ``Process.floor``. So the policies that are shown to be no worse than
 the base, up to a margin, are those with a total of at least q - margin; and the policy of the greatest lower end is one
 query without any draws, as q is the same for all.
 
-A base that is itself a policy of the class keeps its own limit, though the band does not show it: estimators look at it
-beside.
+A base that is itself a policy of the class keeps its own limit, though the band does not show it: estimators try it
+too.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ MOST_GROUPS = 20  # of a limit that is kept in each
 
 @dataclass(frozen=True, eq=False)
 class NoWorseThan:
-    """The limit that a second outcome is, in the population, no worse than something, with confidence.
+    """The limit that a second outcome is, in the population and with confidence, no worse than a given value.
 
     A policy that is found under it keeps it in at least the share ``confidence`` of all logs, as n grows. It is one of
     the ``constraints`` of an estimator; ``rule(policies, contexts)`` is for ``milpcb.open_oracle``.
@@ -52,7 +52,7 @@ class NoWorseThan:
         the actions (n,) that it plays; None for what was done
     outcome : the scores of the second outcome, of the same rows in the same order; their sign is that of the log
     confidence : how often the limit is kept
-    margin : by how much it may be worse, in the unit of the outcome; below 0 it must be better
+    margin : the amount by which it may be worse, in the unit of the outcome; below 0 it must be better
     draws, seed : searches on resamples, one query each, and the seed of the resamples
     what : the name of the outcome in messages
     by, group : column and value of the rows that weigh something, where it is one of the limits for each group
@@ -109,7 +109,7 @@ class NoWorseThan:
         return LabelConstraint(-own, self.margin, self.asked)
 
     def base(self) -> Floats:
-        """Return what is compared with in each row (n,), its sign turned so that larger is better."""
+        """Return the outcomes (n,) to compare with, their sign turned so that larger is better."""
         scores, labels = self.outcome, self.labels(self.outcome.actions)
         if self.than is None:
             return np.asarray(scores.sign * scores.logged)
@@ -124,7 +124,7 @@ class NoWorseThan:
         return np.asarray(scores.gains[rows, labels])
 
     def labels(self, actions: Sequence[str]) -> Ints | None:
-        """Return which of ``actions`` is compared with in each row (n,); None where no action is."""
+        """Return the number of the action to compare with, for each row (n,); None where it is no action."""
         if not isinstance(self.than, (str, np.ndarray)):
             return None
         names = np.full(len(self.outcome.table), self.than, dtype=object)
@@ -215,7 +215,7 @@ class LowerEnds:
         return -self._drawn[0].floor()
 
     def of(self, labels: Sequence[Ints], level: float = 0.95, draws: int = 500) -> list[tuple[float, float]]:
-        """Return for each of several policies its gain as it looks, and the lower end, in the unit of the outcome.
+        """Return for each of several policies its apparent gain, and the lower end, in the unit of the outcome.
 
         ``labels`` are the actions that they play in each row (n,), as the class numbers them. All ends hold at once
         with the probability ``level``, also for policies that were chosen by these rows.
@@ -244,7 +244,7 @@ def no_worse_for_each(
     Parameters
     ----------
     groups : (n,) the group of each row, of at most 20, read as any column is; missing ones are a group
-    by : what messages call the column of groups
+    by : the name of the column of groups in messages
     than, outcome, draws, options : those of ``no_worse_than``
 
     """

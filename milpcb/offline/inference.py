@@ -1,4 +1,4 @@
-"""Claims about a policy that was chosen because it looked best.
+"""Claims about a policy that was chosen because it has the best estimate.
 
 *Cross-fitted*: the rows of each fold are played by the best policy of the others. Where nothing but chance decides
 which policy is learnt, their mean gain is up to one and a half times as spread as its standard error. So the law of the
@@ -70,7 +70,7 @@ class Inference(Claim):
 
     Attributes
     ----------
-    gain : how much better the policy looks than ``reference``: too good, as it was chosen for it
+    gain : the apparent gain over ``reference``, too favourable, as the policy was chosen by it
     lower, upper : bounds on its gain, those of the band
     p_value : of "no policy of this class is better than the reference", the cross-fitted one
     policy : the best policy on the rows, or the one that was asked about
@@ -107,7 +107,7 @@ class Inference(Claim):
         return State.ALIKE if self.most <= self.small and self.reference.allowed else State.EARLY
 
     def words(self) -> list[str]:
-        """Return what follows and what does not, a sentence each."""
+        """Return the conclusions, and what remains open, a sentence each."""
         other, level = self.reference.name, percent(self.level)
         looks, learnt = self._amount(self.gain), self._amount(self.cross_fitted.gain)
         ends = f"{self._amount(self.lower)} and {self._amount(self.upper)} ({level})"
@@ -159,7 +159,7 @@ def inference(
     policy: FoundPolicy | None = None,
     progress: Progress | None = None,
 ) -> Inference:
-    """Return the best policy and what can be claimed of its value, and of its gain over treating all alike.
+    """Return the best policy, with claims on its value, and on its gain over treating all alike.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _best_seen(question: Question, scores: Scores) -> FoundPolicy:
 
 @dataclass(frozen=True, eq=False)
 class Learning:
-    """The gain of learning over a ``reference``, on rows that were not learnt from."""
+    """The gain of learning over a ``reference``, on rows apart from those learnt from."""
 
     question: Question
     scores: Scores
@@ -232,7 +232,7 @@ class Learning:
     level: float
 
     def claim(self, draws: int, rng: Generator, progress: Progress | None) -> Claim:
-        """Return the least favourable claim over all lotteries, with a p-value of ``draws`` at most for each."""
+        """Return the least favourable claim over all lotteries, with a p-value by at most ``draws`` draws for each."""
         first = self._of_split(self.scores.fold)
         splits = [(first, self.scores.fold)]
         if (1 - self.level) / NEAR < first.p_value < NEAR * (1 - self.level):

@@ -1,4 +1,4 @@
-"""Intervals of means: all that is estimated here is the mean of one number a row, up to terms of order 1 / n.
+"""Intervals of means: every estimate here is the mean of one number a row, up to terms of order 1 / n.
 
 A weighted mean V = sum(u g) / sum(u), of all rows or of those in a leaf, is the mean of V + u (g - V) n / sum(u): these
 numbers have the same mean, and their spread is that of the ratio. Where rows belong together in groups, which are
@@ -40,7 +40,7 @@ UNKNOWN = IntervalEstimate(np.nan, np.nan, np.nan, np.nan)
 
 
 def check_level(level: Any) -> float:
-    """Return how often an interval is to hold; raises InputError."""
+    """Return the confidence level of an interval; raises InputError."""
     return real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
 
 

@@ -1,4 +1,4 @@
-"""A log: features, what was done, what came of it, and with which probability it was done."""
+"""A log: features, actions, outcomes, and the probabilities of the actions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ FUZZ = 1e-6  # how far from a multiple of its unit a decimal of so few digits is
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """n rows of what was done under K actions; ``read_log`` makes and checks one.
+    """n rows of features, actions (K different ones) and outcomes; ``read_log`` makes and checks a log.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Log:
             return {}
 
     def by(self, actions: tuple[str, ...], order: Ints) -> Self:
-        """Return the log with its actions in the ``order`` (K,) of these numbers, and then called ``actions``."""
+        """Return the log with its actions in the ``order`` (K,) of these numbers, under the names ``actions``."""
         known = None if self.propensity is None else self.propensity[:, order]
         return replace(self, action=np.argsort(order)[self.action], actions=actions, propensity=known)
 
@@ -100,9 +100,9 @@ def read_log(
     Parameters
     ----------
     features : (n, d) array or data frame, whatever the models of ``scores`` can read
-    action : (n,) what was done: names or numbers, see milpcb.data.actions
-    reward, cost : (n,) what came of it; give one of the two, in any unit
-    propensity : with which probability it was done. None: estimated from the log. "randomised": by its shares. (K,): in
+    action : (n,) names or numbers, see milpcb.data.actions
+    reward, cost : (n,) the outcomes; give one of the two, in any unit
+    propensity : the probability of the action. None: estimated from the log. "randomised": by its shares. (K,): in
         every row, in the order of ``actions``. (n,): of the logged action. (n, K): of every action, with sums of 1
     actions : the K names in order; None takes the distinct ones of ``action``, sorted
     group : (n,) number or name of the group of each row, such as a patient who came several times. Groups are taken to
@@ -171,7 +171,7 @@ def _actions(values: Any, given: Sequence[Any] | None) -> tuple[Ints, tuple[str,
 
 
 def action_names(done: Sequence[Any], given: Sequence[Any] | None = None) -> tuple[str, ...]:
-    """Return the names of the actions: those ``given``, else those of what was ``done``, sorted; raises InputError."""
+    """Return the names of the actions: those ``given``, else those in ``done``, sorted; raises InputError."""
     check_levels(done)
     names = tuple(map(action_name, sorted(set(done), key=_order) if given is None else given))
     names = tuple(dict.fromkeys(names)) if given is None else names
@@ -224,7 +224,7 @@ def chances(what: str, table: Any, actions: Sequence[str], n: int, other: str = 
 
 
 def divided(full: Floats, first: int = 0, what: str = "propensities") -> Floats:
-    """Return propensities (n, K) that add up to 1 in each row: what rounding left over is divided out.
+    """Return propensities (n, K) divided by their sum in each row, which must be 1 up to rounding.
 
     Raises InputError on a row, counted from ``first``, whose sum is further from 1 than its digits explain.
     """
@@ -252,7 +252,7 @@ def _rounding(full: Floats) -> Floats:
 
 
 def kept_aside(log: Log, share: float, seed: int = 0) -> Bools:
-    """Return which rows (n,) of a log are kept aside: about a share of each action's, or of the groups.
+    """Return the hold-out rows (n,) of a log: about a share of each action's rows, or of the groups.
 
     ``log.take(np.flatnonzero(~aside))`` is learnt from, ``log.take(np.flatnonzero(aside))`` scored and evaluated.
 

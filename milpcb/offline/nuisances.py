@@ -1,4 +1,4 @@
-"""The two models behind scores, of outcomes and of propensities, cross-fitted: none predicts a row it was fitted to."""
+"""The models of outcomes and of propensities behind scores, cross-fitted: none predicts a row it was fitted to."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

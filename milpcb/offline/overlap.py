@@ -63,7 +63,7 @@ class UnseenPart:
 
     @property
     def words(self) -> str:
-        """Who is in it, and how many of them have the action."""
+        """Return the tests of the part in words, and the number of its rows with the action."""
         who = " and ".join(test.words for test in self.tests) or "everywhere"
         return f"{who} ({self.seen or 'none'} of {fixed(int(self.within.sum()), 0)} rows)"
 
@@ -75,7 +75,7 @@ def _is_missing(seen: Floats, rows: Floats, expected: Floats, tested: float, lea
 
 
 def rows_of_actions(log: Any, weight: Floats) -> tuple[Floats, Floats]:
-    """Return what each row adds (n, K) to the number of rows of an action in a part, and to the expected number."""
+    """Return the amounts (n, K) that each row adds to the number of rows of an action, and to the expected number."""
     each = np.asarray((weight > 0) / np.bincount(log.members)[log.members])  # groups count once, weightless rows not
     done = np.eye(len(log.actions))[log.action]
     known = np.full(done.shape, np.nan) if log.shares or log.propensity is None else log.propensity
@@ -90,7 +90,7 @@ def expected_of(action: Ints, known: Floats, each: Floats) -> Floats:
 
 
 def completed(known: Floats) -> Floats:
-    """Return propensities (n, K) with those that were not known and follow from the others, as they add up to 1."""
+    """Return propensities (n, K) where a missing one is filled in if the others determine it, as they add up to 1."""
     unknown = np.isnan(known)
     left = 1.0 - np.nansum(known, axis=1, keepdims=True)
     left[left < ROUNDING] = 0.0
@@ -100,7 +100,7 @@ def completed(known: Floats) -> Floats:
 def parts_without(
     tests: Sequence[ColumnTest], action: Ints, each: Floats, expected: Floats, least: float
 ) -> list[UnseenPart]:
-    """Return the parts of a log without rows of some action, largest first, that ``tests`` cut off.
+    """Return the parts of a log, cut off by ``tests``, without rows of some action, largest first.
 
     Rows count as ``each`` (n,), ``expected`` (n, K) is that of ``expected_of``; propensities are raised to ``least``.
     """
@@ -233,7 +233,7 @@ def cells_without(log: Any, parts: Sequence[UnseenPart]) -> Bools:
 def sentences(
     actions: Sequence[str], parts: Sequence[tuple[int, str]], zero: Floats | Ints, *, ignored: bool
 ) -> Iterator[str]:
-    """Yield which action was not done in which ``parts``, in words, and in ``zero`` (K,) rows by their propensities."""
+    """Yield sentences on the actions not seen in ``parts``, and in ``zero`` (K,) rows by their propensities."""
     for k, name in enumerate(actions):
         own = [words for action, words in parts if action == k]
         where = [f"where {words}" for words in own[:LISTED]]
@@ -250,7 +250,7 @@ ASSUMED = "its value there is not known, and was assumed all the same, as asked 
 
 
 def rules_on(cells: Bools | Floats) -> list[LabelConstraint]:
-    """Return the constraint that no ``cells`` (m, K) are played; [] for none."""
+    """Return the constraint that none of the ``cells`` (m, K) is played; [] where there are none."""
     return [] if not cells.any() else [LabelConstraint(cells.astype(float), 0.0, NAME)]
 
 
@@ -261,7 +261,7 @@ def seen_everywhere(
     expected: Floats,
     cells: Bools | None,
 ) -> Found:
-    """Return the answer of a search whose policy plays in each of its parts an action that has rows there.
+    """Return the answer of a search whose policy plays, in each of its parts, an action with rows there.
 
     ``search`` returns the answer under further constraints on the ``contexts`` (m, d), with ``counts`` (m, K) of rows
     by action, and ``expected`` ones; no action may be played in ``cells`` (m, K).
@@ -288,7 +288,7 @@ def _cells_unseen(policy: Any, contexts: Any, counts: Floats, expected: Floats) 
 
 
 def in_parts(played: Ints, part: Ints, counts: Floats, expected: Floats) -> tuple[Bools, Bools]:
-    """Return the contexts (m,) in whose ``part`` (m,) no row has the action ``played`` (m,), or too few for chance."""
+    """Return the contexts (m,) in whose ``part`` (m,) no row, or too few for chance, has the action ``played`` (m,)."""
     cells = np.arange(len(played)), played
     number = np.unique(part, return_inverse=True)[1].ravel()
     seen, by_chance = (np.bincount(number, table[cells]).astype(float) for table in (counts, expected))

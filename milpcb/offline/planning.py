@@ -1,4 +1,4 @@
-"""How many rows a trial needs before it may end: by trials that are simulated, and ended by the rule of ``settled``."""
+"""How many rows a trial needs before it may end: simulated trials are ended by the rule of ``settled``."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,13 +49,13 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """After how many ``rows`` (trials,), in order, simulated trials could end; inf where none did by ``most`` rows."""
+    """The numbers of ``rows`` (trials,), sorted, after which simulated trials could end; inf beyond ``most`` rows."""
 
     rows: Floats
     most: int
 
     def needed(self, power: float) -> float:
-        """Return after how many rows the share ``power`` of them could end; inf where so many never did."""
+        """Return the number of rows after which the share ``power`` of them could end; inf where fewer ever did."""
         return float(self.rows[ceil(round(power * len(self.rows), 6)) - 1])
 
     def between(self, power: float) -> tuple[float, float]:
@@ -78,7 +78,7 @@ def plan(
     seed: int = 0,
     tick: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """Return after how many rows simulated trials could end, see ``settled``; at 400 power is known to 4 points.
+    """Return the numbers of rows after which simulated trials could end: 400 of them give the power to 4 points.
 
     The policy class has explicit cut points. A trial is given up after ``most`` rows; ``tick`` is called with how many
     trials are over, and how many there are.
@@ -97,7 +97,7 @@ def plan(
 
 
 class SimulatedTrial:
-    """Rows of one trial, of which more are drawn when they are looked at."""
+    """The rows of one trial, more of which are drawn when they are needed."""
 
     def __init__(self, policies: PolicyClass, design: Design, confidence: float, rng: np.random.Generator) -> None:
         self._design, self._confidence, self._rng = design, confidence, rng
@@ -118,7 +118,7 @@ class SimulatedTrial:
         return Refutation(self._oracle, self._oracle.log_union, rows, self._confidence).refutes(eps)
 
     def rows_needed(self, eps: float, most: int) -> float:
-        """Return after how many rows it may end, to 1 %, inf where that is more than ``most``."""
+        """Return the number of rows after which it may end, to 1 %; inf beyond ``most``."""
         low = self.fewest(eps)
         high = 2 * low
         while not self.ends(min(high, most), eps):
@@ -132,6 +132,6 @@ class SimulatedTrial:
         return float(high)
 
     def fewest(self, eps: float) -> int:
-        """Return a number of rows after which no trial may end, as the best policy itself is not refuted by then."""
+        """Return a number of rows up to which no trial may end, as the best policy itself is not refuted by then."""
         greatest = min(1.0, 2 * self._even)  # of all stakes, as what is expected is at best a half
         return int((self._oracle.log_union - log1p(-self._confidence)) / log1p(greatest * eps))

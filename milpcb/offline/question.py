@@ -1,4 +1,4 @@
-"""A question about a policy class on given rows, under side constraints: which policy is the best by some costs."""
+"""A question about a policy class on given rows, under side constraints: the best policy by some costs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass, replace
@@ -21,7 +21,7 @@ from milpcb.types import Floats, Ints
 
 
 class Best(NamedTuple):
-    """The least total cost of some policies, and one that has it."""
+    """The least total cost of some policies, and a policy that attains it."""
 
     value: float
     policy: FoundPolicy
@@ -29,7 +29,7 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A class of ``policies`` on n rows, the ``contexts`` (n, d), of which every policy keeps the ``constraints``.
+    """The ``policies`` of a class that keep the ``constraints`` on n rows, the ``contexts`` (n, d).
 
     The arguments are those of ``milpcb.open_oracle``; a search that cannot hold the constraints is left to a solver.
     """
@@ -54,7 +54,7 @@ class Question:
         return open_oracle(opened, self.rows, kind="milp" if left else self.kind, constraints=list(self.constraints))
 
     def close(self) -> None:
-        """Let go of the oracle and of the numbers, gigabytes of a million rows, until they are asked for again."""
+        """Free the oracle and the numbers, gigabytes for a million rows, until they are needed again."""
         self.__dict__.pop("oracle", None)
         self.__dict__.pop("rows", None)
 
@@ -72,7 +72,7 @@ class Question:
         return Best(answer.value, answer.policy)
 
     def held_out(self, costs: Floats, fold: Ints) -> Ints:
-        """Return what is played in each row (n,) by the best policy of the other folds; ``costs`` are (n, K)."""
+        """Return the actions (n,) in each row of the best policy of the other folds; ``costs`` are (n, K)."""
         played = np.empty(len(fold), dtype=np.int64)
         for each in np.unique(fold):
             own = fold == each

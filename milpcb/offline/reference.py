@@ -107,7 +107,7 @@ class Lotteries:
         return _lottery(found)
 
     def mixed(self, lottery: Floats, table: Floats) -> Floats:
-        """Return what a lottery (S, K) gets in each row (n,) of a ``table`` (n, K)."""
+        """Return the mean (n,) in each row of a ``table`` (n, K) under a lottery (S, K)."""
         if len(lottery) == 1:
             return np.asarray(table @ lottery[0])
         return np.asarray(np.einsum("jk,jk->j", table, lottery[self.stratum]))
@@ -147,9 +147,9 @@ def _lottery(points: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """The best allowed way that does not look at people, by a log.
+    """The best allowed lottery that does not look at people, by a log.
 
-    Of all such ``ways`` of the ``actions`` (K names) it is the ``lottery``, by which a row gets an action with one of
+    Among all such ``ways`` over ``actions`` (K names) it is the ``lottery``, by which a row gets an action with one of
     the ``probabilities``; its ``value`` is an estimate in the unit and sign of the log. Each of the ``candidates`` may
     be the best one in truth.
     """
@@ -163,12 +163,12 @@ class Reference:
 
     @property
     def allowed(self) -> bool:
-        """Whether it keeps the constraints; False only where no way that treats all alike does."""
+        """Whether the reference keeps the constraints; False only where no way that treats all alike does."""
         return self.ways.allowed
 
     @property
     def constant(self) -> str | None:
-        """The name of the action that everybody gets; None for a true lottery."""
+        """The name of the action that everybody gets; None where people get different ones."""
         return next(iter(self.probabilities)) if len(self.probabilities) == 1 else None
 
     @property
@@ -187,7 +187,7 @@ class Reference:
 
     @property
     def name(self) -> str:
-        """Description in words, to be read after "than"."""
+        """Description in words, to follow "than"."""
         if self.constant is not None:
             return f"always '{self.constant}'"
         if self.allowed_first:
@@ -198,22 +198,22 @@ class Reference:
 
     @property
     def shares(self) -> str:
-        """Of 100 people how many get which action, in words."""
+        """The number of people of 100 who get each action, in words."""
         shares = [f"'{name}' for {100 * share:.3g}" for name, share in self.probabilities.items()]
         return f"{listed(shares)} of 100"
 
     def words(self) -> str:
-        """Return in a sentence what policies are compared with."""
+        """Return a sentence on the reference that policies are compared with."""
         if self.allowed:
             return f"Gains are over {self.name}, the best that is allowed without looking at people."
         return f"No way that treats all alike keeps the constraints, so gains are over {self.name}, which breaks them."
 
     def is_played(self, labels: Ints) -> bool:
-        """Return whether it plays the actions ``labels`` (n,), each for sure."""
+        """Return whether the reference plays the actions ``labels`` (n,), with probability 1."""
         return bool((self.lottery[self.ways.stratum, labels] == 1).all())
 
     def played(self, table: Floats) -> Floats:
-        """Return what it gets on average in each row (n,) of a ``table`` (n, K)."""
+        """Return the mean (n,) of a ``table`` (n, K) under the reference in each row."""
         return self.ways.mixed(self.lottery, table)
 
 
@@ -241,7 +241,7 @@ def matching(reference: Any, scores: Scores) -> Reference:
 
 
 def best_reference(scores: Scores, constraints: Sequence[Constraint] = ()) -> Reference:
-    """Return the best allowed way that does not look at people.
+    """Return the best allowed lottery that does not look at people.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def best_reference(scores: Scores, constraints: Sequence[Constraint] = ()) -> Re
 
 
 def against(reference: Reference) -> list[Floats]:
-    """Return the lotteries that claims are made against; raises InputError where they are too many to list."""
+    """Return the lotteries that claims compare with; raises InputError where they are too many to list."""
     if reference.candidates is None:
         raise InputError(
             "these constraints allow too many ways to treat all alike, each of which may be the best, for claims about "

@@ -1,4 +1,4 @@
-"""Replay of a log to learners by rejection sampling: a round counts if the learner does what the log did."""
+"""Replay of a log to learners by rejection sampling: a round counts only if the learner chooses as the log did."""
 
 from typing import Any
 
@@ -29,15 +29,15 @@ class LoggedRounds:
     Parameters
     ----------
     log : with the probability of every action in every row: a table (n, K), (K,) or "randomised"; of two actions that
-        of what was done is enough
-    outcome_range : least and greatest outcome, which become the costs 0 and 1, or 1 and 0 where it is a reward
+        of the action is enough
+    outcome_range : least and greatest outcome, which become the costs 0 and 1, or 1 and 0 for rewards
     seed : of the rejections
 
     Attributes
     ----------
     contexts : (n, d) features as policies read them, for ``play(..., contexts=)``: numbers as they are, of strings and
         booleans columns of 0 and 1
-    feature_names : (d,) what these columns are called, such as "region = north"; () where the log has no names
+    feature_names : (d,) the names of these columns, such as "region = north"; () where the log has no names
 
     """
 
@@ -54,7 +54,7 @@ class LoggedRounds:
         self.begin(seed)
 
     def begin(self, seed: int) -> None:
-        """Begin with the first row again, for another play."""
+        """Begin again with the first row, for another play."""
         self._next = 0
         self._rng = rng.child(seed, "rejections")
 

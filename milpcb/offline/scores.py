@@ -1,4 +1,4 @@
-"""Scores: what each action would have given in each row of a log, estimated.
+"""Scores: an estimated outcome for each action in each row of a log.
 
 The score of action k in row j, with a_j what was done, y_j the outcome and e_j the propensity of what was done, is
 
@@ -40,7 +40,7 @@ class Scores:
     weight : (n,) weight of each row in every mean
     fold : (n,) number of the fold of cross-fitting that each row is in
     regression : (n, K) the m of the formula above, treatment cost included
-    charge : (n, K) what the treatment cost adds to outcomes, below 0 for rewards
+    charge : (n, K) the amounts that treatment costs add to outcomes, below 0 for rewards
     diagnostics : how far the table can be trusted
     unseen : (n, K) where the log has no rows of an action, so that no policy may play it
     overlap : "required", or "ignore"
@@ -70,7 +70,7 @@ class Scores:
 
     @property
     def logged(self) -> Floats:
-        """(n,) the outcome as it was, treatment cost included: the value of what was done is its mean."""
+        """(n,) the observed outcomes, treatment cost included: their mean is the value of the log's actions."""
         return self.log.outcome + self.charge[np.arange(len(self.charge)), self.log.action]
 
     @property
@@ -85,7 +85,7 @@ class Scores:
 
     @property
     def best_action(self) -> int:
-        """The action that is best where it is always played, of those with rows everywhere if there are any."""
+        """The action that is best when always played, among those with rows everywhere if there are any."""
         values = self.weight @ self.gains
         known = ~self.unseen.any(axis=0)
         return int(np.where(known | ~known.any(), values, -np.inf).argmax())
@@ -96,7 +96,7 @@ class Scores:
         return -self.gains * self.weight[:, None]
 
     def mean(self, numbers: Floats, level: float = 0.95) -> IntervalEstimate:
-        """Return the weighted mean of ``numbers`` (n,) of the rows, with a normal interval."""
+        """Return the weighted mean of ``numbers`` (n,) over the rows, with a normal interval."""
         return mean_of(numbers, self.weight, level, self.log.group)
 
     def columns(self, actions: Sequence[str]) -> Ints:
@@ -118,7 +118,7 @@ class Scores:
 
     @property
     def support(self) -> list[LabelConstraint]:
-        """The side constraint on the rows that actions are played only where the log has rows of them; [] for none."""
+        """The side constraint that actions are played only where the log has rows of them; [] for none."""
         return overlaps.rules_on(self.unseen)
 
 
@@ -147,12 +147,12 @@ def scores(
     model_propensity : scikit-learn classifier, where the log has no propensities; None: histogram gradient boosting
     cv, seed : number of folds, >= 2, or the number of the fold (n,) of each row; and seed of folds and default models
     min_propensity : smaller propensities are raised to it, and counted, but not in a randomised trial
-    treatment_cost : what an action costs beside its outcome, in the unit of the outcome: (K,), (n, K), or a mapping
+    treatment_cost : the cost of an action beside its outcome, in the unit of the outcome: (K,), (n, K), or a mapping
         from names of actions to numbers or columns (n,), 0 for those not named
     sample_weight : (n,) weights of the rows, none negative: in every mean, in the shares of a randomised trial and in
         the means of "snips", but not in folds and models
     overlap : "required": no policy may play an action where the log has no rows of it; "ignore": its score there is
-        what the method makes of rows elsewhere
+        extrapolated from rows elsewhere
     progress : called as ``progress(done, total)`` after the regression of each action
 
     """
@@ -224,7 +224,7 @@ def _charge(treatment_cost: Any, log: Log) -> Floats:
 
 
 def treatment_costs(treatment_cost: Any, actions: tuple[str, ...]) -> Floats:
-    """Return what actions cost as an array, 0 where a mapping does not name them; raises InputError."""
+    """Return the costs of actions as an array, 0 where a mapping does not name them; raises InputError."""
     if isinstance(treatment_cost, Mapping):
         named = {place("action in treatment_cost", name, actions): price for name, price in treatment_cost.items()}
         treatment_cost = {name: named.get(k, 0.0) for k, name in enumerate(actions)}

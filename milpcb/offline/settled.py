@@ -59,7 +59,7 @@ class TrialRows(NamedTuple):
 
 
 def means_before(action: Ints, cost: Floats, K: int, prior: Any = 0.5) -> Floats:
-    """Return the mean cost (n, K) of each action in the rows before each, with one row of the cost ``prior`` more."""
+    """Return the mean cost (n, K) of each action in the rows before each, and one further row of the cost ``prior``."""
     taken = action[:, None] == np.arange(K)
     paid = taken * cost[:, None]
     return np.asarray((np.cumsum(paid, axis=0) - paid + prior) / (np.cumsum(taken, axis=0) - taken + 1.0))
@@ -92,7 +92,7 @@ class Refutation:
         return few and not any(self._holds(tables, policy) for policy in near.policies())
 
     def least(self) -> float:
-        """Return the least eps for which that is so, or little more; infinite where there is none up to 1."""
+        """Return the least such eps, or little more; infinite where it would be above 1."""
         low, high = 0.0, 1.0
         if not self.refutes(high):
             return np.inf

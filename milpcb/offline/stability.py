@@ -1,4 +1,4 @@
-"""Stability of the best policy: how much of it comes back on other rows."""
+"""Stability of the best policy: how much of it is found again on other rows."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -33,11 +33,11 @@ class DepthValue:
 
 @dataclass(frozen=True)
 class Stability:
-    """How much of ``policy`` comes back when the rows are drawn again, in so many ``resamples``.
+    """The share of ``policy`` that is found again when the rows are drawn anew, in so many ``resamples``.
 
-    The best policy of a resample treats, on average, the share ``agreement`` (0..1) of the rows alike; in which share
-    of the resamples the best policy has each test of ``policy`` is in ``tests``. The rows are those of the ``question``
-    and the ``scores``.
+    The best policy of a resample treats, on average, the share ``agreement`` (0..1) of the rows alike. ``tests`` is the
+    share of the resamples whose best policy has each test of ``policy``. The rows are those of the ``question`` and
+    the ``scores``.
     """
 
     policy: FoundPolicy

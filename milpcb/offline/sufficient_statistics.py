@@ -37,7 +37,7 @@ class Grid:
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """The number of the first cell of each set, and behind them the number of all cells."""
+        """The number of the first cell of each set, then the number of all cells."""
         sizes = [prod(self.bins[f] for f in columns) for columns in self.sets]
         return (0, *np.cumsum(sizes).tolist())
 
@@ -49,7 +49,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Of n rows the action (n,), its outcome (n,) and propensity (n,)."""
+    """The actions (n,) of n rows, with their outcomes (n,) and propensities (n,)."""
 
     action: Ints
     outcome: Floats
@@ -64,7 +64,7 @@ class Known:
         return type(self)(*parts)
 
     def least(self, n_actions: int) -> Floats:
-        """Return the least propensity (K,) of each action in the rows where it is known, infinite where in none."""
+        """Return the least known propensity (K,) of each action, infinite where none is known."""
         if self.chances is not None:
             there = True if self.barred is None else ~self.barred
             return np.asarray(self.chances.min(axis=0, initial=np.inf, where=there))
@@ -104,7 +104,7 @@ class Statistics:
 
     @classmethod
     def empty(cls, grid: Grid, K: int, *, regressions: bool = False) -> Self:
-        """Return those of no rows."""
+        """Return the sums over no rows."""
         more = K if regressions else 0
         cells, others = np.zeros((grid.size, K, 6 + more)), np.zeros((grid.size, 1, K + more + K * more))
         return cls(grid, cells, np.zeros((K, 3)), np.full(K + 2 + 2 * more, -np.inf), others)

@@ -1,4 +1,4 @@
-"""Restrictions of a policy and their prices: what it costs to forbid a feature, or to treat groups alike."""
+"""Restrictions of a policy and their prices: the loss from forbidding a feature, or from treating groups alike."""
 
 from milpcb.offline.question import Question
 from milpcb.offline.restrictions.prices import FrontPoint, GainBand, Price, gain_band, pareto, prices

@@ -28,7 +28,7 @@ Cells = tuple[slice, slice]  # forbidden contexts and actions
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """Numbers that are made of one column of a table: which they are, and what they may be together."""
+    """Numbers that are made of one column of a table: their places, and the values that they take together."""
 
     places: tuple[int, ...]  # (k,) their numbers among the columns of the contexts
     values: Floats  # (v, k) what they may be
@@ -44,18 +44,18 @@ class Joint:
         return found
 
     def starts(self, cuts: Cuts) -> list[int]:
-        """Return the values of the chain at which some test comes out otherwise than before, and the first."""
+        """Return the values of the chain at which the outcome of some test changes, and the first value."""
         if not self.chain:
             return []
         ways = self.ways(cuts)[: self.chain]
         return [0, *(np.flatnonzero((np.diff(ways, axis=0) != 0).any(axis=1)) + 1).tolist()]
 
     def each_way(self, cuts: Cuts) -> Floats:
-        """Return one of the values (w, k) for each way in which the tests come out."""
+        """Return one of the values (w, k) for each combination of outcomes of the tests."""
         return self.values[np.unique(self.ways(cuts), axis=0, return_index=True)[1]]
 
     def distinguished(self, cuts: Cuts) -> "Joint":
-        """Return the joint with one of the values that no cut divides."""
+        """Return the joint with one value for each set of values that no cut divides."""
         rising = self.values[self.starts(cuts)]
         rest = Joint(self.places, self.values[self.chain :])
         more = rest.each_way(cuts) if len(rest.values) else rest.values
@@ -72,7 +72,7 @@ class Descent(NamedTuple):
 
 
 class ActionOrder:
-    """The order that ``joints`` ask for; together they are all columns of the rows of the data, ``contexts`` (m, d).
+    """The order of ``joints``; together they are all columns of the rows of the data, ``contexts`` (m, d).
 
     ``thresholds`` are explicit cut points, a tuple of one list a number, or anything else.
     """

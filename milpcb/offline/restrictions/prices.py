@@ -20,7 +20,7 @@ from milpcb.types import Floats
 
 @dataclass(frozen=True)
 class Price:
-    """Price of a restriction, which is called ``name``, in the unit of the costs.
+    """Price of a restriction ``name``, in the unit of the costs.
 
     ``best`` is the best policy that keeps it, with its total cost; where there is none it is None, and the ``price``
     infinite. The price in the population lies between ``lower`` and ``upper``, NaN where there is no band.
@@ -53,7 +53,7 @@ class GainBand:
 
     @property
     def slack(self) -> float:
-        """How far above its least total the second floor may be, for a policy not shown to be worse than the best."""
+        """How far the second floor may be above its least total for a policy that is not shown to be worse."""
         return max(0.0, self.upper - self.lower)
 
 
@@ -65,7 +65,7 @@ def prices(
     band: GainBand | None = None,
     progress: Progress | None = None,
 ) -> list[Price]:
-    """Return the price of each restriction by itself: the least total cost under it, less that of the whole class.
+    """Return the price of each restriction by itself: the least total cost under it, minus that of the whole class.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def gain_band(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> GainBand:
-    """Return the band, see milpcb.offline.band, of the gains over one reference: all ends hold at the ``level``.
+    """Return the band (milpcb.offline.band) of the gains over one reference: all ends hold at once at the ``level``.
 
     The ``question`` is of the rows of the log; each of the ``draws`` is two queries.
     """
@@ -129,7 +129,7 @@ def gain_band(
 
 @dataclass(frozen=True)
 class FrontPoint:
-    """A policy that is the best for some weighting of two outcomes, and its total costs ``a`` and ``b``."""
+    """A policy that is best for some weighting of two outcomes, and its total costs ``a`` and ``b``."""
 
     a: float
     b: float
