@@ -34,7 +34,7 @@ def open_oracle(
     constraints : side constraints that every policy must satisfy, such as ``milpcb.share_at_most`` or LabelConstraints
         (see milpcb.constraints); kinds ``"search"`` and ``"audited"`` hold them for classes with the capability
         "constraints", and guard-rails for all
-    options : further ones of the kind, as its class states them: ``time_limit``, ``gap``, ``audit``
+    options : further options of the kind, in the docstring of its class: ``time_limit``, ``gap``, ``audit``
 
     Raises
     ------
@@ -57,7 +57,7 @@ def open_oracle(
 
 
 def check_options(kind: str, given: Mapping[str, Any]) -> Any:
-    """Return the class of a kind of oracle; raises InputError on an option that it does not have."""
+    """Return the class of a kind of oracle; raises InputError on an unknown option."""
     cls = registry.load("oracle", kind)
     own = injection.options(cls, registry.KINDS["oracle"].supplied)
     for key in given:
@@ -67,7 +67,7 @@ def check_options(kind: str, given: Mapping[str, Any]) -> Any:
 
 
 def unknown_option(kind: str, key: str) -> str:
-    """Return the message on an option unknown to a kind: the kinds that know it, or the nearest one that it knows."""
+    """Return the message on an option that a kind lacks: the kinds that have it, or the nearest option."""
     supplied = registry.KINDS["oracle"].supplied
     options = {name: injection.options(registry.load("oracle", name), supplied) for name in registry.names("oracle")}
     owners = [f"'{other}'" for other, own in options.items() if key in own]

@@ -1,4 +1,4 @@
-"""The audited oracle: an exact search, a share of whose answers a solver proves again."""
+"""The audited oracle: an exact search, with a share of its answers proved again by a solver."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -17,16 +17,16 @@ from milpcb.types import Answer, Floats, Stop
 
 
 class AuditedOracle(SearchOracle):
-    """Exact answers from the class's own search; a share of them is asked of a solver as well.
+    """Exact answers from the class's own search; a share of the queries is answered by a solver as well.
 
     The first query and then every ``round(1 / audit)``-th is audited; a profile is one query. Action weights are no
     minimum, so no program can audit them; queries to a table of leaf totals are not audited either. A disagreement
     raises OracleDisagreement with both values; an audit that a time limit cuts short raises OracleInexact. ``audits``
-    counts what was proved twice.
+    counts the answers proved twice.
 
     Parameters
     ----------
-    solver : of the audits
+    solver : the solver of the audits
     time_limit : seconds for one solve, None for no limit
     audit : the share of the queries, 0 < audit <= 1, that the solver answers too
 

@@ -61,7 +61,7 @@ class Oracle(ABC):
         return f"<{type(self).__name__}: {name}, {self.n_contexts} contexts, {self.n_actions} actions{by}>"
 
     def explain(self) -> str:
-        """Return in a few lines what is asked, which way answers are found and why, and where constraints are kept."""
+        """Return some lines on the policies and contexts, the route to answers and its reason, and the constraints."""
         opened = self._opened_class
         name = opened.class_name or type(opened).__name__
         distinct = f"{spaced(self.n_contexts)}, {spaced(len(opened.contexts))} of them different to policies"
@@ -79,19 +79,19 @@ class Oracle(ABC):
 
     @abstractmethod
     def route(self) -> list[str]:
-        """Return the lines of ``explain`` on what this kind does with a query."""
+        """Return the lines of ``explain`` on the route of a query in this kind of oracle."""
 
     @property
     def settles_ties(self) -> bool:
-        """Whether queries are quick enough for a few more to choose between equally cheap policies."""
+        """Whether queries are fast enough to choose between equally cheap policies by further queries."""
         return True
 
     def close(self) -> None:
-        """Free what a solver holds. Every query after this raises InputError; closing again does nothing."""
+        """Free the resources of a solver. Every query after this raises InputError; closing again does nothing."""
         self._closed = True
 
     def rows(self, contexts: Any) -> Ints:
-        """Return the row (n,) of ``contexts`` (n, d), the first that all policies label alike; raises InputError."""
+        """Return the row (n,) of each of ``contexts`` (n, d): the first that is labelled alike; raises InputError."""
         known, first = self._known
         return np.asarray(first[known.find(contexts)])
 
@@ -105,7 +105,7 @@ class Oracle(ABC):
 
     @property
     def opened(self) -> Opened:
-        """The class that is asked, opened on the contexts; of a search under side constraints, with these."""
+        """The policy class, opened on the contexts; in a search under side constraints, with these."""
         return self._opened_class
 
     def context(self, row: int) -> Floats:
@@ -114,7 +114,7 @@ class Oracle(ABC):
 
     @property
     def log_size(self) -> float:
-        """Natural log of the number of policies, as the class states it; computed when it is first asked for."""
+        """Natural log of the number of policies, as the class states it; computed at first use."""
         return self._opened_class.log_size
 
     @property
@@ -124,7 +124,7 @@ class Oracle(ABC):
         return self.log_size if union is None else union
 
     def minimise(self, costs: Any) -> Answer:
-        """Return bounds, a policy and why the search stopped; ``costs`` is (m, K), any sign."""
+        """Return bounds, a policy and the reason why the search stopped; ``costs`` is (m, K), any sign."""
         start = perf_counter()
         costs = self._checked(costs)
         lower, upper, policy, stop = self._answer(costs)
@@ -145,7 +145,7 @@ class Oracle(ABC):
         return NearBest(self, table, self._checked(table), within)
 
     def ask(self, query: str, costs: Floats, *place: Any, by: Oracle | None = None) -> Any:
-        """Return what ``_query``, of the oracle ``by``, returns for costs (g, K) by context, counted and timed here."""
+        """Return the answer of ``_query``, by the oracle ``by``, to costs (g, K) by context; counted and timed here."""
         self._check_open()
         start = perf_counter()
         found = getattr(self if by is None else by, f"_{query}")(costs, *place)
@@ -224,7 +224,7 @@ class Oracle(ABC):
         return np.array([self._profile(costs, row) for row in rows])
 
     def listing(self, asked: Within) -> Listing | None:
-        """Return the policies asked for where the class has a list of its own, for costs (g, K); None where not."""
+        """Return the policies within a bound, for costs (g, K), where the class has a list of its own; else None."""
         del asked
         return None
 
@@ -251,7 +251,7 @@ class Oracle(ABC):
 
 
 class KnownRows:
-    """Numbers contexts: one for all that policies of a ``fixed`` class label alike; without a class, for equal ones."""
+    """Numbers contexts: contexts that all policies of a ``fixed`` class label alike are one, else equal ones."""
 
     def __init__(self, fixed: PolicyClass | None) -> None:
         self._fixed = fixed
@@ -259,14 +259,14 @@ class KnownRows:
         self._n_columns: int | None = None
 
     def read(self, contexts: Any) -> Floats:
-        """Return contexts as an array (n, d); raises InputError where it has not the columns of those before."""
+        """Return contexts as an array (n, d); raises InputError unless it has the columns of earlier contexts."""
         array = context_array(contexts) if self._fixed is None else self._fixed.read(contexts)
         if self._n_columns not in (None, array.shape[1]):
             raise InputError(f"contexts have {array.shape[1]} columns, those before had {self._n_columns}")
         return array
 
     def add(self, contexts: Floats) -> Ints:
-        """Return the row (n,) of each of ``contexts`` (n, d); one that is new gets the next number, from 0 up."""
+        """Return the row (n,) of each of ``contexts`` (n, d); new ones get the next numbers, from 0 up."""
         rows = [self._rows.setdefault(key, len(self._rows)) for key in self._keys(contexts)]
         self._n_columns = contexts.shape[1]
         return np.array(rows, dtype=np.int64)

@@ -1,6 +1,6 @@
 """The chain of a search: the steps from a table of costs to an answer, as data, and classes under side constraints.
 
-``steps`` yields those that an oracle of kind "search" asks, in this order, and that ``Oracle.explain`` prints.
+``steps`` yields them in the order in which an oracle of kind "search" tries them, and ``Oracle.explain`` prints them.
 
 A constraint and its negative are one two-sided constraint, lower <= sum_j weights[j, pi(x_j)] <= upper. If an action at
 one context breaks it, whatever is played elsewhere, no policy may play that action there: it is forbidden, by a
@@ -120,7 +120,7 @@ class AvoidingTerms(_Avoiding[Ints], RestrictedTerms):
 
 
 class Chain(_Avoiding[int], Search):
-    """The search that asks the steps in turn."""
+    """The search that tries the steps in turn."""
 
     def __init__(self, under: OpenedUnder) -> None:
         self._under, self._forbidden = under, under.forbidden
@@ -134,7 +134,7 @@ class Chain(_Avoiding[int], Search):
         return self
 
     def lines(self) -> list[str]:
-        """Return the name of each step, and why it is taken."""
+        """Return the name of each step, and its reason."""
         return [f"{step.name}: {step.why}" for step in self._steps]
 
     def answer(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
@@ -142,7 +142,7 @@ class Chain(_Avoiding[int], Search):
         return cast("tuple[float, float, Policy, Stop]", found)
 
     def minimise_first(self, costs: Floats) -> tuple[float, Policy]:
-        """Do what ``minimise`` does by the first step alone, which may raise SearchTooLargeError."""
+        """Answer ``minimise`` by the first step alone, which may raise SearchTooLargeError."""
         return self._minimum(self._asked[0](), costs)
 
     @cached_property
@@ -167,8 +167,8 @@ class Chain(_Avoiding[int], Search):
 class OpenedUnder(Opened):
     """The policies of an opened class that keep all ``sides``, for a search; where none does, profiles are infinite.
 
-    No policy may play the cells of ``forbidden`` (g, K), None for none; ``rows`` are left of the constraints besides.
-    ``log_size`` is at most that of the class, and of the derivations left.
+    No policy may play the cells of ``forbidden`` (g, K), None for none; ``rows`` are the other constraints.
+    ``log_size`` is the smaller of those of the class and of the derivations left.
     """
 
     def __init__(self, opened: Opened, sides: Sequence[SideConstraint], time_limit: float | None = None) -> None:
@@ -198,7 +198,7 @@ class OpenedUnder(Opened):
         return min(self.opened.log_size, float(np.logaddexp.reduce(left)))
 
     def feasible(self) -> bool:
-        """Return whether any policy is left; those that play one action where they can are asked first."""
+        """Return whether any policy is left; policies that play one action wherever they may are tried first."""
         n_contexts = len(self.contexts)
         try:
             for costs in 1.0 - np.eye(self.n_actions):
@@ -215,7 +215,7 @@ class OpenedUnder(Opened):
 
     @property
     def by_solver(self) -> bool:
-        """Whether a solver answers: of a class for which it is quicker, where policies have nothing to keep."""
+        """Whether a solver answers: where it is faster for the class, and policies have no constraints."""
         free = self.forbidden is None and not self.rows and self.time_limit is None
         return free and self.opened.solver_is_quicker
 
@@ -270,7 +270,7 @@ def _free_optimum(under: OpenedUnder) -> Ask:
 
 
 class SearchStep(NamedTuple):
-    """A step: its name, ``why`` it is taken, and the maker of what is asked; SearchTooLargeError leads to the next."""
+    """A step: its name, ``why`` it is taken, and the maker of its search; after SearchTooLargeError comes the next."""
 
     name: str
     why: str
@@ -278,7 +278,7 @@ class SearchStep(NamedTuple):
 
 
 def steps(u: OpenedUnder) -> Iterator[SearchStep]:
-    """Yield the steps of the search in a class under side constraints, in the order in which they are asked."""
+    """Yield the steps of the search in a class under side constraints, in the order in which they are tried."""
     if u.forbidden is not None:
         cells = f"{spaced(u.forbidden.sum())} of {spaced(u.forbidden.size)}"
         yield SearchStep("forbidden", f"{cells} pairs of a context and an action, by side constraints")

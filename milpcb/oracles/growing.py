@@ -43,7 +43,7 @@ class OpenedTerms(Opened):
 
 
 class GrowingOracle(ValueOracle):
-    """Asks like an Oracle; ``rows`` and ``extend`` add contexts, of which those that all policies label alike are one.
+    """An oracle to which ``rows`` and ``extend`` add contexts; contexts that all policies label alike are one.
 
     By kind "search" of a class with leaf totals, answers come from its recursion over all cut points. Else the next
     query after a new context opens the class again, on all contexts so far.
@@ -114,12 +114,12 @@ class GrowingOracle(ValueOracle):
         return f"<GrowingOracle: {name}, kind {kind}, {self.n_contexts} contexts so far, {self.n_actions} actions>"
 
     def explain(self) -> str:
-        """Return what ``Oracle.explain`` does for the contexts so far."""
+        """Return the text of ``Oracle.explain`` for the contexts so far."""
         return self._oracle().explain()
 
     @property
     def contexts(self) -> Floats:
-        """One representative of each, (n_contexts, d)."""
+        """One representative of each distinct context, (n_contexts, d)."""
         known = self._found[: self.n_contexts]
         if not self.n_contexts:
             known = np.empty((0, cast("Terms", self._terms).n_features))
@@ -133,7 +133,7 @@ class GrowingOracle(ValueOracle):
 
     @property
     def log_union(self) -> float:
-        """Natural log of the number of derivations whatever contexts arrive; NaN of a class without leaf totals."""
+        """Natural log of the number of derivations, whatever contexts arrive; NaN without leaf totals."""
         return np.nan if self._terms is None else self._log_derivations
 
     @property
@@ -143,7 +143,7 @@ class GrowingOracle(ValueOracle):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Kinds of query that are answered; no list of labelings, which each new context would change."""
+        """Kinds of query that are answered; without a list of labelings, which each new context would change."""
         return self._oracle().capabilities - ({"enumerate"} if self._terms else {"enumerate", "columns"})
 
     @property
@@ -162,11 +162,11 @@ class GrowingOracle(ValueOracle):
         return self._seconds + (self._opened.seconds if self._opened else 0.0)
 
     def rows(self, contexts: Any) -> Ints:
-        """Return the row (n,) of each of ``contexts`` (n, d), those that are new included: they are added."""
+        """Return the row (n,) of each of ``contexts`` (n, d); new ones are added."""
         return self.extend(contexts)
 
     def extend(self, contexts: Any) -> Ints:
-        """Add contexts (n, d); return the row (n,) of each: an old one where all policies play as on an old context."""
+        """Add contexts (n, d); return the row (n,) of each: of an old context where all policies play alike on both."""
         array = self._known.read(contexts)
         rows = self._known.add(array)
         for context, row in zip(array, rows.tolist(), strict=True):
@@ -179,9 +179,9 @@ class GrowingOracle(ValueOracle):
         return rows
 
     def hold(self, constraints: Sequence[LabelConstraint]) -> None:
-        """Answer from now on for the policies that keep ``constraints``, in which later contexts weigh nothing.
+        """Restrict all later answers to policies that keep ``constraints``, in which later contexts weigh nothing.
 
-        Raises InfeasibleError or InputError where none does, or the class cannot; nothing is changed then.
+        Raises InfeasibleError where no policy does, InputError where the class cannot; nothing is changed then.
         """
         if not self._constrained:
             raise InputError("this oracle holds no side constraints: make it with constrained=True")
@@ -189,7 +189,7 @@ class GrowingOracle(ValueOracle):
         self._retire()
 
     def under(self, constraints: Sequence[LabelConstraint]) -> SearchOracle:
-        """Return an oracle of its own, on the contexts so far, for the policies that keep ``constraints``."""
+        """Return another oracle, on the contexts so far, for the policies that keep ``constraints``."""
         if self._terms is None:
             raise InputError("side constraints on contexts that arrive need kind 'search' of a class with leaf totals")
         rules = several("constraints", constraints, LabelConstraint, "LabelConstraint")
@@ -213,7 +213,7 @@ class GrowingOracle(ValueOracle):
         return self._oracle().action_weights(costs, row, rate)
 
     def table(self, noise: str | None = "columns") -> Table:
-        """Return an empty table, to which contexts may be added while it is kept: of leaf totals, where it has them.
+        """Return an empty table, which allows contexts to be added; it is of leaf totals where the class has them.
 
         Raises InputError for noise on contexts, and for noise without leaf totals.
         """

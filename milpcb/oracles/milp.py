@@ -37,13 +37,13 @@ FEWEST_RATES = 4  # of three rates or fewer there are no more pairs than rows
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Rates any two of which are close: the constraints on each but the first less the first one."""
+    """A family of rates any two of which are close: constraints on the difference of each to the first one."""
 
     name: object
     from_first: tuple[SideConstraint, ...]
 
     def rows(self) -> list[SideConstraint]:
-        """Return what a rate is at most and at least, counted from the least of them."""
+        """Return the upper and the lower bounds of each rate, counted from the least of them."""
         return [*self.from_first, *(SideConstraint(-side.weights, upper=0.0) for side in self.from_first)]
 
     def signs(self) -> Floats:
@@ -52,7 +52,7 @@ class Family:
 
 
 def split(sides: Sequence[SideConstraint]) -> tuple[list[Family], list[SideConstraint]]:
-    """Return the families all of whose pairs are among the constraints, and the constraints that are in none."""
+    """Return the families whose pairs are all among the constraints, and the constraints in no family."""
     found: dict[object, dict[tuple[int, int], SideConstraint]] = {}
     for side in sides:
         if side.pair is not None:
@@ -67,7 +67,7 @@ def split(sides: Sequence[SideConstraint]) -> tuple[list[Family], list[SideConst
 
 
 class WithLeastRates(Encoding):
-    """An ``encoding`` with a last column for the least rate of each family; costs do not reach these columns."""
+    """An ``encoding`` with a last column for the least rate of each family; costs do not concern these columns."""
 
     def __init__(self, encoding: Encoding, families: Sequence[Family]) -> None:
         self._encoding, self._families = encoding, families
@@ -186,7 +186,7 @@ class MilpOracle(Oracle):
 
     @property
     def settles_ties(self) -> bool:
-        """See Oracle; a program that branches much has no time for it."""
+        """See Oracle; a program with much branching has no time for it."""
         return self.program.integral or self.program.nearly_integral
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ def without_columns(policies: PolicyClass, contexts: Floats, columns: Collection
 
 @dataclass(frozen=True, eq=False)
 class Opening:
-    """How an oracle was opened: ``policies``, None if unknown, on a ``table``, the contexts (m, d), by ``again``."""
+    """The arguments of an oracle: ``policies``, or None, and the contexts, a ``table`` (m, d); ``again`` reopens."""
 
     policies: PolicyClass | None
     opened: Opened
@@ -51,7 +51,7 @@ class Opening:
         return list(names) or [f"x{i}" for i in range(self.contexts.shape[1])]
 
     def source(self) -> tuple[Any, Any]:
-        """Return the class and the contexts, with their names, that ``again`` makes the oracle of."""
+        """Return the class and the contexts, with their names, from which ``again`` makes the oracle."""
         policies = self.opened if self.policies is None else self.policies
         return policies, self.table if table_names(self.table) else self.contexts
 
@@ -65,10 +65,10 @@ class Opening:
 
 
 class ByProfiles:
-    """The policies of total cost at most ``bound``, found as somebody iterates over them, and kept for the next one.
+    """The policies of total cost at most ``bound``, found during iteration, and kept for the next one.
 
-    It is ``finished`` where there are no more; a budget of queries may end it before. Policies that are left out cost
-    the ``price`` more; all of them play alike but at the ``contested`` rows.
+    It is ``finished`` when there are no more; a budget of queries may end it before. Policies are excluded by a
+    penalty, the ``price``; those listed differ at the ``contested`` rows only.
     """
 
     def __init__(self, oracle: Any, costs: Floats, bound: float, price: float, contested: tuple[int, ...]) -> None:
@@ -148,11 +148,11 @@ class NearBest:
 
     @cached_property
     def actions(self) -> Bools:
-        """(m, K): which actions these policies play on each context."""
+        """(m, K): whether one of these policies plays an action on a context."""
         return self.played(np.arange(len(self._oracle.group)))
 
     def played(self, rows: Ints) -> Bools:
-        """Return (n, K): which actions they play on some of the contexts, given by their ``rows`` (n,)."""
+        """Return (n, K): whether one of them plays an action on each of the contexts with these ``rows`` (n,)."""
         asked_rows = whole_array("rows", rows)
         if asked_rows.ndim != 1 or not np.isin(asked_rows, np.arange(len(self._oracle.group))).all():
             raise InputError(f"rows must be a list of numbers of contexts, 0..{len(self._oracle.group) - 1}")
@@ -170,12 +170,12 @@ class NearBest:
 
     @property
     def agreed(self) -> Bools:
-        """(m,): on which contexts all of them play the same action."""
+        """(m,): whether all of them play the same action on a context."""
         return np.asarray(self.actions.sum(axis=1) == 1)
 
     @property
     def count(self) -> int:
-        """How many of them label the contexts differently, exactly if ``exact``; else there are more than so many."""
+        """The number of different labelings among them if ``exact``; else there are more."""
         return len(self._listing.totals) if self._listing is not None else len(self._all_asked)
 
     @property
@@ -186,13 +186,13 @@ class NearBest:
         return self._all_asked is not None and self._asked_for.finished
 
     def policies(self) -> Iterator[FoundPolicy]:
-        """Return the ``count`` cheapest, in order of total cost, each when it is asked for; the first is a best one."""
+        """Return the ``count`` cheapest, in order of total cost, each computed on demand; the first is a best one."""
         listing = self._listing
         return iter(self._asked_for) if listing is None else map(listing.policy, range(len(listing.totals)))
 
     @cached_property
     def features(self) -> dict[str, float]:
-        """How much dearer the best policy is that does not read a column, by its name; infinite where none is left."""
+        """The extra cost, by column, of the best policy that does not read the column; infinite where there is none."""
         opening = self._oracle.opening
         if opening is None:
             raise InputError("only an oracle that milpcb.open_oracle has opened can be opened without a column")
@@ -200,7 +200,7 @@ class NearBest:
 
     @property
     def needed(self) -> list[str]:
-        """The columns that all of these policies read: to forbid one costs more than the slack."""
+        """The columns that all of these policies read: forbidding one costs more than the slack."""
         within = self._bound - self.value
         return [name for name, price in self.features.items() if price > within]
 
@@ -216,7 +216,7 @@ class NearBest:
         return self._listing is not None
 
     def different(self, number: int) -> list[FoundPolicy]:
-        """Return a best policy, and then up to ``number`` in all: those that differ most among the 1 000 cheapest."""
+        """Return a best policy, and further ones up to ``number``: those that differ most among the 1 000 cheapest."""
         whole("number", number, 1)
         some = list(islice(self.policies(), MOST_COMPARED))
         labels = np.array([policy.predict(self._oracle.contexts) for policy in some])
@@ -246,7 +246,7 @@ class NearBest:
 
 
 def far_apart(labels: Ints, number: int) -> list[int]:
-    """Return the first of some labelings (n, m), and then each the one that is farthest from the nearest before it."""
+    """Return the first of some labelings (n, m), then repeatedly the one farthest from all chosen before."""
     chosen, apart = [0], np.full(len(labels), labels.shape[1] + 1)
     while len(chosen) < min(number, len(labels)):
         apart = np.minimum(apart, (labels != labels[chosen[-1]]).sum(axis=1))

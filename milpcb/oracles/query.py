@@ -28,24 +28,24 @@ class Query:
 
     @cached_property
     def lowest(self) -> float:
-        """No total is below."""
+        """A lower bound on all totals."""
         noise = 0.0 if self.noise is None else float(np.minimum(self.noise, 0.0).sum())
         return float(self.costs.min(axis=1).sum()) + noise
 
     @cached_property
     def highest(self) -> float:
-        """No total is above."""
+        """An upper bound on all totals."""
         noise = 0.0 if self.noise is None else float(np.maximum(self.noise, 0.0).sum())
         return float(self.costs.max(axis=1).sum()) + noise
 
     @cached_property
     def tolerance(self) -> float:
-        """How far the bounds of a solver may be off; below 1/2 for whole totals, so that rounding finds them."""
+        """The largest error of a solver's bounds; below 1/2 for integer totals, so that rounding finds them."""
         return min(0.25, _OFF * (1.0 + self.size)) if self.whole else PROVED * self._range
 
     @property
     def step(self) -> float:
-        """A difference of totals that is larger than any tolerance, whole if totals are."""
+        """A difference of totals that is larger than any tolerance, an integer if totals are."""
         return 1.0 if self.whole else self._range or self.size  # a share of the smallest numbers is 0
 
     @property

@@ -40,7 +40,7 @@ class CostTable(Table):
         return self._oracle.action_weights(self._perturbed(None), row, rate)
 
     def restore(self, state: Any) -> None:
-        """Go on from a saved matrix, perhaps of fewer contexts."""
+        """Go on from a saved matrix, which may have fewer contexts."""
         self._grow()
         self.totals[: len(state)] = state
 
@@ -63,7 +63,7 @@ class CostTable(Table):
 
 
 class TermTable(Table):
-    """The totals of the ``terms`` of a class; ``asked`` returns those whose recursion is asked, under constraints."""
+    """The totals of the ``terms`` of a class; ``asked`` returns those whose recursion answers, under constraints."""
 
     def __init__(self, terms: Terms, oracle: Any, asked: Callable[[], Terms] | None = None) -> None:
         self._terms, self._context, self._count, self._asked = terms, oracle.context, oracle.count, asked
@@ -100,7 +100,7 @@ class TermTable(Table):
         return weights
 
     def several(self) -> SeveralTables:
-        """Return tables that one recursion is for, where the terms have one and no constraints come to hold."""
+        """Return tables that share one recursion; None where the terms have none, or constraints may follow."""
         own = self._terms.several(self._place, self._count) if self._asked is None else None
         return super().several() if own is None else own
 
@@ -135,7 +135,7 @@ class ProgramTable(Table):
 
     @cached_property
     def n_moved(self) -> float:  # type: ignore[override]
-        """The largest 1-norm, over contexts and actions, of what a cost of 1 adds to the columns."""
+        """The largest 1-norm, over contexts and actions, of the change in the columns by a cost of 1."""
         return max(float(np.abs(self._added(cell)).sum()) for cell in np.ndindex(self.totals.shape))
 
     def cell(self, row: int, action: int) -> tuple[int, int]:
@@ -172,6 +172,6 @@ class ProgramTable(Table):
 
 
 def normalised(logs: Floats) -> Floats:
-    """Return the probabilities (K,) whose logs are these up to a constant."""
+    """Return the probabilities (K,) whose logarithms are these up to a constant."""
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())

@@ -25,10 +25,10 @@ class Stream(Protocol):
 
 
 class Cache(Protocol):
-    """Where a study keeps what an environment computed for one horizon and seed, so that it is computed once."""
+    """A study's store of costs that an environment computed for one horizon and seed, so that it computes them once."""
 
     def load(self) -> Any:
-        """Return what ``save`` was given for the same settings, None where nothing whole is kept."""
+        """Return the data that ``save`` was given for the same settings, None where no whole entry is there."""
         ...
 
     def save(self, data: Any) -> None:
@@ -82,7 +82,7 @@ class ContextModel(ABC):
     def future_rounds(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """Return the kept rounds (n,) after ``t`` in order, and the row (n,) that each shows.
 
-        As drawn here, ``future`` deals them out in random order: right where contexts are i.i.d.
+        This default puts the counts of ``future`` in random order, which is right for i.i.d. contexts.
         """
         counts = self.future(t, horizon, rate, rng)
         rows = rng.permutation(np.repeat(np.arange(len(counts)), counts))
@@ -90,7 +90,7 @@ class ContextModel(ABC):
         return t + 1 + np.sort(rounds), rows
 
     def state(self) -> dict[str, Any]:
-        """Return what was learnt about contexts so far, as plain data."""
+        """Return what the model has learnt about contexts so far, as plain data."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:

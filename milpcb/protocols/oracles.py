@@ -16,7 +16,7 @@ NOISE = ("contexts", "columns")  # where the noise of a table may be
 
 
 class Table(ABC):
-    """The ``totals`` that an oracle keeps for a learner; noise that a query adds to them is not kept.
+    """The ``totals`` that an oracle keeps for a learner; noise is added to a query only, and not kept.
 
     Noise has ``n_noisy`` coordinates. A policy's total is linear in it, and a cost of 1 at one context and action moves
     a total along a direction whose 1-norm in these coordinates is at most ``n_moved``. Totals are by context, or by
@@ -29,7 +29,7 @@ class Table(ABC):
 
     @abstractmethod
     def cell(self, row: int, action: int) -> Any:
-        """Return the index of the totals that a cost of ``action`` at the context ``row`` is added to."""
+        """Return the index of the totals to which a cost of ``action`` at the context ``row`` is added."""
 
     def add(self, row: int, action: int, amount: float) -> None:
         """Add ``amount`` to the cost of ``action`` at the context ``row``."""
@@ -54,7 +54,7 @@ class Table(ABC):
         """Return the Exp4 distribution (K,) at ``row``; raises InputError where the oracle has no action weights."""
 
     def several(self) -> SeveralTables:
-        """Return tables like this one, asked together, of which there are none yet."""
+        """Return several tables like this one, which share queries; none has begun yet."""
         return SeveralTables(self)
 
     def another(self) -> Table:
@@ -93,7 +93,7 @@ class SeveralTables:
         return np.array([table.action_weights(row, rate) for table in self._tables])
 
     def state(self) -> list[Any]:
-        """Return what ``Table.state`` does, of each table."""
+        """Return the state of each table, see ``Table.state``."""
         return [table.state() for table in self._tables]
 
     def restore(self, state: Sequence[Any]) -> None:
@@ -104,7 +104,7 @@ class SeveralTables:
 
 
 class ValueOracle(Minimiser, Protocol):
-    """All that an oracle-based learner sees of a policy class; "enumerate" stands for its ``labelings`` (N, m)."""
+    """The part of an oracle that learners use; the capability "enumerate" adds its ``labelings`` (N, m)."""
 
     @property
     def capabilities(self) -> frozenset[str]:

@@ -36,10 +36,10 @@ class Cuts:
 
 
 class Separator(Protocol):
-    """Finds rows of a polytope that has too many to list, which every policy keeps; see milpcb.solvers.lazy."""
+    """Finds violated rows of a polytope that has too many to list; see milpcb.solvers.lazy."""
 
     def cuts(self, x: Floats, objective: Floats) -> Cuts:
-        """Return rows that the solver's solution ``x`` (n_columns,) breaks, (0, n_columns) of them where none is found.
+        """Return rows that the solver's solution ``x`` (n_columns,) violates, (0, n_columns) where none is found.
 
         ``point`` is that of any policy, preferably of low ``objective`` (n_columns,): an upper bound. If all entries of
         ``x`` are whole and ``x`` is no policy's point, there must be a row; if some are fractions, the solver branches.
@@ -68,7 +68,7 @@ class Encoding(ABC):
 
     @abstractmethod
     def decode(self, x: Floats, costs: Floats) -> Policy:
-        """Return the policy that the vertex ``x`` of the polytope stands for, at the ``costs`` it was optimal for."""
+        """Return the policy of the vertex ``x`` of the polytope, which was optimal for ``costs``."""
 
 
 class Opened:
@@ -81,11 +81,11 @@ class Opened:
     contexts : (g, d) one representative of each such class
     log_size : natural log of the number of policies, exactly or as an upper bound (each class documents which)
     log_union : that of the policies of which constraints will leave some, None where it is ``log_size``
-    capabilities : what may be asked for: "program", "search", "policies" (a list of all), "action_weights" (of the
+    capabilities : the available methods: "program", "search", "policies" (a list of all), "action_weights" (of the
         search), "fixed" (the class may be kept while more contexts arrive), "totals" (the recursion over running leaf
         totals: ``terms``), "constraints" (the search and that recursion keep side constraints: ``under``), "time_limit"
         (the search can end at one: ``search_within``)
-    unsupported : for what is not among ``capabilities`` the reason in words, where there is one beyond its absence
+    unsupported : the reason, in words, why something is not among ``capabilities``, where there is one
     solver_is_quicker : whether kind "search" asks the default solver, by ``program``, as it is likely to be quicker
     keeps_totals : whether learners keep running leaf totals of a class that has some, and not the costs of contexts
     search_keeps_rows : whether ``search`` keeps side constraints itself; else those of a class with totals do
@@ -129,12 +129,12 @@ class Opened:
         return TermSearch(self.terms(), self.contexts)
 
     def search_within(self, time_limit: float) -> Search:
-        """Return a search whose answers end after so many seconds; what is not proved then raises OracleInexact."""
+        """Return a search whose answers end after so many seconds; unproved ones then raise OracleInexact."""
         del time_limit
         raise self._lacks("time_limit")
 
     def describe_search(self) -> str:
-        """Return what ``search`` goes through, and why where it depends on the sizes; ``Oracle.explain`` prints it."""
+        """Return a description of ``search`` for ``Oracle.explain``, with its reason where the sizes decide."""
         return "the class's own exact search"
 
     def terms(self) -> Terms:
@@ -142,7 +142,7 @@ class Opened:
         raise self._lacks("totals")
 
     def near(self, asked: Within) -> Listing | None:
-        """Return the policies asked for, those that label alike once; None where there is no quick list of them."""
+        """Return the policies within a bound, each labeling once; None where there is no quick list of them."""
         return self.terms().near(self.contexts, asked) if {"totals", "constraints"} <= self.capabilities else None
 
     def policies(self) -> Iterator[Policy]:
@@ -161,7 +161,7 @@ class Opened:
         return np.array(list(distinct.values()), dtype=np.int64)[:, self.group]
 
     def fixed(self) -> PolicyClass:
-        """Return the class as it is on these contexts, to be kept while more arrive (quantile cuts become explicit)."""
+        """Return the class on these contexts in a form for more contexts to come (quantile cuts become explicit)."""
         raise self._lacks("fixed")
 
 
@@ -197,7 +197,7 @@ class PolicyClass(ABC):
         return context_array(contexts)
 
     def terms(self) -> Terms:
-        """Return the terms of the class with all its cut points; raises InputError where it has none as yet."""
+        """Return the terms of the class with all its cut points; raises InputError where it has no terms yet."""
         raise InputError(f"{type(self).__name__} has no {_ASKED_FOR['totals']}")
 
     def log_size(self, contexts: Any) -> float:
@@ -210,7 +210,7 @@ class PolicyClass(ABC):
 
 
 def check_n_actions(policies: PolicyClass) -> None:
-    """Raise InputError unless a class of somebody else's has set its number of actions."""
+    """Raise InputError unless a foreign class has set its number of actions."""
     if not hasattr(policies, "n_actions"):
         name = type(policies).__name__
         raise InputError(f"{name} has no n_actions; set self.n_actions, the number of actions, in its constructor")

@@ -23,7 +23,7 @@ from milpcb.types import Floats, Ints, Policy, Stop
 
 @dataclass(frozen=True, eq=False)
 class Within:
-    """The policies asked for: of total cost at most ``bound`` by ``costs`` (g, K), that keep all ``rows``."""
+    """The policies of total cost at most ``bound``, by ``costs`` (g, K), that keep all ``rows``."""
 
     costs: Floats
     bound: float
@@ -32,9 +32,9 @@ class Within:
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """Policies that label the contexts differently, by their ``totals`` (n,), which do not decrease.
+    """Policies with different labelings, by their ``totals`` (n,), which do not decrease.
 
-    ``policy`` makes one, given its number. Where they are not ``complete`` they are some of those asked for, or none.
+    ``policy`` makes one, given its number. Where the list is not ``complete`` it has some of the policies, or none.
     """
 
     totals: Floats
@@ -92,7 +92,7 @@ class Search(Recursion[int]):
 
 
 class Terms(Recursion[Ints]):
-    """The terms of a policy class with fixed cut points, and its recursion over their totals (n_terms,).
+    """The terms of a policy class with fixed cut points, and the recursion over their totals (n_terms,).
 
     A *place* is the terms (S, K) that a cost of each action at a context is added to, always S different ones, so that
     the total of a policy's terms is its total cost.
@@ -124,7 +124,7 @@ class Terms(Recursion[Ints]):
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
         """Return a function of costs (n, K) at these ``contexts`` (n, d), for many queries.
 
-        It returns their totals, or others that are the same to every derivation, in an array that it may use again.
+        It returns their totals, or others that are the same for every derivation, in an array that it may reuse.
         """
         places = np.array(self.places(contexts), dtype=np.int64).reshape(-1, self.n_actions)
 
@@ -135,7 +135,7 @@ class Terms(Recursion[Ints]):
         return add_up
 
     def near(self, contexts: Floats, asked: Within) -> Listing | None:
-        """Return the policies asked for at ``contexts`` (n, d), see Opened.near; None where they have no list."""
+        """Return the policies within a bound at ``contexts`` (n, d), see Opened.near; None without a list of them."""
         del contexts, asked
         return None
 
@@ -146,7 +146,7 @@ class Terms(Recursion[Ints]):
                 totals[place[:, action]] += amount
 
     def value(self, totals: Floats) -> float:
-        """Return the least total of all derivations: the least entry of a profile, at whichever place."""
+        """Return the least total of all derivations: the least entry of a profile, at any place."""
         return float(self.profile(totals, self._anywhere).min())
 
     @cached_property
@@ -154,7 +154,7 @@ class Terms(Recursion[Ints]):
         return self.places(np.zeros((1, self.n_features)))[0]
 
     def several(self, place: Callable[[int], Ints], count: Callable[[float], float]) -> SeveralTables | None:
-        """Return tables of totals that are weighed together, none as yet; None where no recursion is for several.
+        """Return tables of totals that share one recursion, none begun yet; None where no recursion does that.
 
         ``place`` returns the place of a row, and ``count`` counts a query, given its start.
         """
@@ -163,7 +163,7 @@ class Terms(Recursion[Ints]):
 
 
 class RestrictedTerms(Terms):
-    """The ``terms`` of a class with a recursion over some of its policies: that of a subclass of this."""
+    """The ``terms`` of a class with a recursion over some of its policies, which a subclass of this has."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
@@ -208,7 +208,7 @@ class TermSearch(Search):
 
 
 def not_given(owner: Any, capability: str) -> InputError:
-    """Return the error on a class of somebody's that declares a capability and lacks the method."""
+    """Return the error on a foreign class that declares a capability and lacks its method."""
     return InputError(
         f"the class of {type(owner).__name__} declares '{capability}' in capabilities and has no method for it: write "
         "it, or leave it out"

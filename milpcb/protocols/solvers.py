@@ -1,4 +1,4 @@
-"""The interface of a solver: opened on a program it answers for many objectives."""
+"""The interface of a solver: opened on a program, it solves for many objectives."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,7 +9,7 @@ from milpcb.types import Floats, Solution
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """A line of ``milpcb solvers``: ``missing`` is why it cannot run here and the fix, ``extra`` what installs it."""
+    """A line of ``milpcb solvers``: ``missing`` is why it cannot run here and the fix, ``extra`` its pip extra."""
 
     name: str
     version: str
@@ -19,7 +19,7 @@ class SolverInfo:
 
 
 class Session(Protocol):
-    """A solver opened once on a program, then asked for many objectives."""
+    """A solver opened once on a program, then queried with many objectives."""
 
     def solve(self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None) -> Solution:
         """Minimise ``objective`` (n_columns,) to an absolute gap."""
@@ -45,5 +45,5 @@ class Solver(Protocol):
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
-        """Return a line for each solver of the family: whether it can run here, and how to fix it where it cannot."""
+        """Return a line for each solver of the family: whether it can run here, and the fix where it cannot."""
         ...

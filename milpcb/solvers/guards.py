@@ -27,7 +27,7 @@ _XPRESS_TOO_LARGE = "?120 "
 
 
 def check_folder(solver: str, reads: Collection[str]) -> None:
-    """Raise InputError where a file lies in the current folder that a vendor's library would take settings from."""
+    """Raise InputError where the current folder has a file that a vendor's library would read as settings."""
     for name in settings_here(reads):
         raise InputError(
             f"{solver} would take settings from the file {name} of the current folder, which may be anybody's: "
@@ -37,7 +37,7 @@ def check_folder(solver: str, reads: Collection[str]) -> None:
 
 @contextmanager
 def one_line(solver: str) -> Iterator[None]:
-    """Turn whatever a vendor raises inside the block into SolverFailedError, or SolverLicenceError."""
+    """Turn every error of a vendor inside the block into SolverFailedError, or SolverLicenceError."""
     try:
         yield
     except MilpcbError:
@@ -65,7 +65,7 @@ def _is_unlicensed(error: Any) -> bool:
 
 @contextmanager
 def same_arithmetic() -> Iterator[None]:
-    """Put the processor's floating-point settings back after the block (on Linux): they are the whole program's."""
+    """Restore the processor's floating-point settings after the block (on Linux): they are the whole program's."""
     if sys.platform != "linux":
         yield
         return
@@ -79,7 +79,7 @@ def same_arithmetic() -> Iterator[None]:
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Send what C code prints in the block to nowhere (not on Windows), for libraries with no setting for it."""
+    """Discard the output of C code in the block (not on Windows), for libraries with no setting for it."""
     if sys.platform == "win32":
         yield
         return

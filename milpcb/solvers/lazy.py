@@ -1,4 +1,4 @@
-"""Programs in a solver, also with too many rows to list: violated rows are added as solutions show them, and kept.
+"""Programs in a solver, also with too many rows to list: rows are added when a solution violates them, and kept.
 
 With a separator the relaxation is tightened first, round by round, then the program with integers. Every bound is that
 of a program with too few rows, so it is a lower bound of the full one, and every point returned is that of a policy.
@@ -28,7 +28,7 @@ _LEAST = -1074  # smaller units are 0
 
 
 class LazySession:
-    """A program, opened once, for objectives in any unit; rows that its ``separator``, if any, finds serve all queries.
+    """A program, opened once, for objectives in any unit; rows found by its ``separator``, if any, serve all queries.
 
     Tolerances of solvers are absolute, so each objective is brought to one size and the answer back. Units are powers
     of two, so no digit of an objective changes.

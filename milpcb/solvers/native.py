@@ -181,5 +181,5 @@ def finite_or_none(bounds: Floats) -> list[float | None]:
 
 
 def finite(bounds: Floats) -> Floats:
-    """Return bounds of columns with the vendors' number for none."""
+    """Return bounds of columns with the vendors' number for infinity."""
     return np.clip(bounds, -INFINITE, INFINITE)

@@ -73,7 +73,7 @@ class Pulp(NativeSolver):
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
-        """Return a line for each solver that PuLP has an interface to; ``missing`` is set where it cannot run here."""
+        """Return a line for each solver that PuLP has an interface to; ``missing`` says why it cannot run here."""
         return [
             SolverInfo(f"pulp:{name}", f"PuLP {version('pulp')}", "LP, MIP, rebuilt", _missing(name))
             for name in _names()

@@ -29,7 +29,7 @@ _COMMON = {
 
 
 class Scip(NativeSolver):
-    """SCIP, kept open; it solves linear programs as it solves others, so a query starts at the last solution."""
+    """SCIP, kept open; linear programs are solved like all others, so a query starts at the last solution."""
 
     name, package, extra, status, vertices = "scip", "pyscipopt", "scip", STATUS, False
 
