@@ -1,4 +1,4 @@
-"""The base class of relaxations, all of which one loop (milpcb.learners.bistro_plus) plays, and the game of one round.
+"""The base class of relaxations, all of which one loop (milpcb.learners.bistro_plus) plays, and the one-round game.
 
 The functions of the game lead from oracle values to the distribution over actions (paper, section 4, Algorithm 2).
 Each keeps the number type of its arrays: floats in a run, Fractions where a theorem is checked exactly. Lists of a few
@@ -31,15 +31,15 @@ class Relaxation(ABC):
 
     @property
     def probe(self) -> int:
-        """Return what query i adds to action i of the current context, in units: psi_i is the least total then."""
+        """Return the units that query i adds to action i of the current context; psi_i is the least total then."""
         return self.hit
 
     def unit(self, scale: Any) -> Any:
-        """Return one unit in units of cost; exactly for an exact L, and for each of an array of them."""
+        """Return one unit in units of cost: exact for an exact L, an array for an array of them."""
         return scale / self.hit
 
     def estimate(self, cost: float, probability: float, scale: float) -> tuple[float, int]:
-        """Return the probability that the cost of the action just played counts, and as how many units.
+        """Return the probability that the cost of the action just played counts, and the number of units it counts for.
 
         Paper, equation (4): L with probability c / (L q). Exact for exact arguments.
         """
@@ -66,7 +66,7 @@ class Relaxation(ABC):
         return fill(phi_from_psi(psi, self.probe), leftover, descending=descending)
 
     def excess(self, lower: Floats, upper: Floats, q_star: Floats) -> float:
-        """Return a bound on what q* (K,) loses against the optimal one, where psi_i is in [lower_i, upper_i], i = 0..K.
+        """Return a bound on the loss of q* (K,) against the optimal one, for psi_i in [lower_i, upper_i], i = 0..K.
 
         That is (Phi - q*(i*))^+, Phi the one phi_i that is not 0: at most (psi_i* - psi_0)/L - q*(i*) for bounds of
         psi, and at most the largest width / L where q* was filled in descending order from the upper bounds.
@@ -75,7 +75,7 @@ class Relaxation(ABC):
         return float(min(np.maximum(reachable - q_star, 0).max(), (upper - lower).max() / self.hit, 1))
 
     def loss(self, q_star: Floats, raised: Floats, lowered: Floats, scale: float) -> float:
-        """Return what q* (K,) pays above -psi_0 against the worst estimate in ``respond``'s game, in units of cost.
+        """Return the loss of q* (K,) above -psi_0 against the worst estimate in ``respond``'s game, in units of cost.
 
         A hit on action i raises min tot by ``raised[i]`` hits, or is taken off and lowers it by ``lowered[i]``. With
         the paper's estimate this is sum_i (q_i - phi_i)^+. Exact for exact arguments.
@@ -115,7 +115,7 @@ def psi_from_profile(profile: Floats, probe: float) -> Floats:
 
 
 def phi_from_psi(psi: Floats, probe: float) -> Floats:
-    """Return (K,): phi_i = (psi_i - psi_0) / probe, clipped to [0, 1] where an exact oracle leaves it anyway."""
+    """Return (K,): phi_i = (psi_i - psi_0) / probe, clipped to [0, 1], where an exact oracle has it in any case."""
     base, *raised = psi.tolist()
     return _array([min(max((value - base) / probe, 0), 1) for value in raised], psi)
 
@@ -129,10 +129,10 @@ def tightened(lower: Floats, upper: Floats, probe: float) -> tuple[Floats, Float
 
 
 def fill(phi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
-    """Return q* (K,): each action gets min(phi_i, what is left), the rest is spread as ``leftover`` (Algorithm 2).
+    """Return q* (K,): each action gets min(phi_i, the mass left), the rest is spread as ``leftover`` (Algorithm 2).
 
-    q* minimises sum_i (q_i - phi_i)^+ over the simplex, whatever distribution ``leftover`` is. ``descending`` goes
-    through the actions by phi, which is better for approximate values, and not by number.
+    q* minimises sum_i (q_i - phi_i)^+ over the simplex, for any distribution ``leftover``. ``descending`` goes through
+    the actions by falling phi, not by number, which is better for approximate values.
     """
     q = phi.tolist()
     left = 1

@@ -110,7 +110,7 @@ class Signed(Coordinate):
         return np.asarray(mu / mu.sum())
 
     def excess(self, lower: Floats, upper: Floats, q_star: Floats) -> float:
-        """Return sum_i (q*_i - mu_i)^+ for the least mu that the bounds allow; mu_i falls with the phi- of others."""
+        """Return sum_i (q*_i - mu_i)^+ for the least mu within the bounds; mu_i falls with the phi- of others."""
         low = phi_from_psi(np.append(lower[0], upper[1:]), self.probe)
         high = phi_from_psi(np.append(upper[0], lower[1:]), self.probe)
         return float(min(np.maximum(q_star - centres(low, high), 0).sum(), 1))

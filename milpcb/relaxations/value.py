@@ -41,9 +41,9 @@ class Estimate(NamedTuple):
 
 
 class RelaxationValue(NamedTuple):
-    """Rel(empty) over a ``grid`` of L, all from the same draws, and at the ``best`` of these, from draws of its own.
+    """Rel(empty) over a ``grid`` of L, all from the same draws, and at the ``best`` of these, from fresh draws.
 
-    For the least of several means is a little too low.
+    The least of several means is biased downwards; the fresh draws are not.
     """
 
     grid: list[Estimate]
@@ -120,7 +120,7 @@ class Setting:
     def value(self, rng: np.random.Generator, draws: int = DRAWS, tick: Tick = _silent) -> RelaxationValue:
         """Estimate Rel(empty) over 15 L, log-spaced around the closed form's best one, and where it is least.
 
-        There are so many ``draws`` of the whole future, and as many again for the best L; the grid stops earlier once
+        There are ``draws`` draws of the whole future, and as many again for the best L; the grid stops earlier once
         its least mean has a half-width of 1 %. ``tick`` is called with the number of draws done, of 2 * ``draws``.
         Raises OracleInexact where the oracle stopped early.
         """

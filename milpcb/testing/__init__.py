@@ -26,12 +26,12 @@ MADE = {  # objects that a battery takes in place of a name, and the attributes 
 
 
 class Unmet(unittest.SkipTest):
-    """Prerequisite of a check that is not there; the message names it."""
+    """A check that cannot run, as something that it needs is missing; the message names it."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One law on one entry; ``run`` raises AssertionError with what it saw, or Unmet."""
+    """One requirement on one entry; ``run`` raises AssertionError with the wrong values, or Unmet."""
 
     id: str
     run: Callable[[], None]

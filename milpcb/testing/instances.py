@@ -1,4 +1,4 @@
-"""Small instances of a policy class, few enough policies to list them all, and the cases that checks are given.
+"""Small instances of a policy class, with few enough policies to list, and the cases for checks.
 
 A class made by ``n_actions`` alone is tried on the contexts below, and so is one of listed ``labelings``, with all.
 Others have a class method ``small`` without arguments, a dict of instances by name: each a class and its contexts (m,

@@ -49,7 +49,7 @@ class Scenario:
         return open_oracle(policies, self.contexts, kind="enumeration")
 
     def learner(self, make: Make, **instead: Any) -> Learner:
-        """Return a learner, given what the runtime gives it; ``instead`` replaces some of that, or adds to it."""
+        """Return a learner, given the arguments of the runtime; ``instead`` replaces or adds some."""
         supplied = {
             "oracle": self.oracle(),
             "pool": FinitePool(self.contexts),
@@ -118,7 +118,7 @@ def battery(entry: str | Make) -> list[Check]:
 
 
 def check_made(make: Make, instance: Scenario) -> None:
-    """The constructor called that of the base class, with the oracle and the horizon; full information is declared."""
+    """The constructor called that of the base class, with oracle and horizon; full information is declared."""
     learner, asked = instance.learner(make), injection.arguments(make)
     assert "ledger" in vars(learner), "its __init__ does not call super().__init__(...)"
     if "oracle" in asked:
@@ -154,13 +154,13 @@ def check_restore(make: Make, instance: Scenario) -> None:
 
 
 def check_guarded(make: Make, instance: Scenario) -> None:
-    """Nothing that is done to a q handed out changes later play."""
+    """Changing a q after it was returned does not change later play."""
     expected, _ = transcript(instance.learner(make), instance)
     _same(expected, transcript(instance.learner(make), instance, spoil=True)[0], "after others were overwritten")
 
 
 def check_unplayed_costs(make: Make, instance: Scenario) -> None:
-    """Costs of actions that were not played do not matter: they may as well be NaN."""
+    """Costs of actions that were not played do not matter: they may be NaN."""
     learner = instance.learner(make)
     if learner.full_information:
         raise Unmet("this learner is shown every cost")

@@ -25,7 +25,7 @@ FREE: Column = (-INF, INF, False)
 
 @dataclass(frozen=True)
 class KnownProblem:
-    """A program and what is known of it; ``optimum`` is None when ``stop`` is not optimal."""
+    """A program and its known answer; ``optimum`` is None when ``stop`` is not optimal."""
 
     name: str
     program: Program
@@ -70,7 +70,7 @@ def _problem(
 
 
 def violation(program: Program, x: Floats, *, relax: bool = False) -> float:
-    """Return by how much ``x`` breaks rows, bounds or integrality at worst."""
+    """Return the largest amount by which ``x`` breaks rows, bounds or integrality."""
     activity = program.matrix @ x
     parts = [
         program.row_lower - activity,
@@ -133,7 +133,7 @@ def check_vertices(solver: Solver) -> None:
 
 
 def check_no_time(solver: Solver) -> None:
-    """Without time the solver reports what it has, and nothing that is false; with time again it finishes."""
+    """Without time the solver reports the best it has, and nothing false; with time again it finishes."""
     program, points = _packing()
     objective = np.array([-9.0, -6.0, -5.0, -3.0, -7.0, -2.0])
     least = float((points @ objective).min())
@@ -152,7 +152,7 @@ def check_no_time(solver: Solver) -> None:
 
 
 def check_added_rows(solver: Solver) -> None:
-    """Rows of every kind that are added between queries count: answers are those of a session opened with them."""
+    """Rows of every kind that are added between queries count: answers equal those of a session opened with them."""
     program, points = _packing()
     rows = np.array([[1.0, 0, 0, 0, 1, 0], [0, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1], [0, 0, 1, -1, 0, 0]])
     lower, upper = np.array([-np.inf, 1.0, 2.0, 0.0]), np.array([1.0, np.inf, 3.0, 0.0])
@@ -172,7 +172,7 @@ def check_added_rows(solver: Solver) -> None:
 
 
 def check_optimum_cut_off(solver: Solver) -> None:
-    """Each optimum is cut off by a row, so the session names points from the cheapest on, then reports infeasible."""
+    """Each optimum is cut off by a row, so the session returns points in order of cost, then reports infeasible."""
     program, points = _packing()
     objective = np.array([-9.0, -6.0, -5.0, -3.0, -7.0, -2.0])
     with closing(solver.open(program)) as session:

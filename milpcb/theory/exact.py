@@ -36,7 +36,7 @@ POINT: Law = (Fraction(1), Fraction(0))
 
 @dataclass(frozen=True)
 class Game:
-    """``labelings`` (N, m), the ``law`` (m,) of contexts, K actions, L and the longest horizon that is looked at."""
+    """``labelings`` (N, m), the ``law`` (m,) of contexts, K actions, L and the longest horizon of the check."""
 
     labelings: Labelings
     law: Law
@@ -91,7 +91,7 @@ class Player:
         self._variant = variant
 
     def estimate(self, cost: int, q: Fraction) -> tuple[Fraction, Fraction]:
-        """Return for an action of this cost with probability ``q`` the chance to be played and counted, and as what."""
+        """Return the chance that an action of this cost, played with probability ``q``, counts, and its estimate."""
         if not q:
             return q, q
         found = self._variant.relaxation.estimate(cost, cast("float", q), self.scale)

@@ -65,7 +65,7 @@ def sequences(run: ExactRun, horizon: int) -> tuple[Fraction, Fraction]:
 
 
 def worst_plan(regrets: Any, likely: Sequence[Any]) -> Any:
-    """Return the largest expectation of ``regrets`` over contexts, whose axes are contexts and cost vectors by turns.
+    """Return the largest expectation of ``regrets`` over contexts, whose axes are contexts and cost vectors in turn.
 
     A plan chooses for every round the costs by the context alone; ``likely`` is their law, times any number.
     """
@@ -89,7 +89,7 @@ NAMES = ("game", "condition (1)", "condition (2)", "minus the bias", "Rel(empty)
 
 
 class Verdict(NamedTuple):
-    """The least slacks of a variant, and what is violated and where, one line each."""
+    """The least slacks of a variant, and the violations with their places, one line each."""
 
     name: str
     slacks: Slacks
@@ -97,7 +97,7 @@ class Verdict(NamedTuple):
 
     @property
     def passes(self) -> bool:
-        """Whether nothing is violated."""
+        """Whether there are no violations."""
         return not self.violations
 
 
@@ -111,7 +111,7 @@ def violations(slacks: Slacks, places: Iterable[tuple[Game, int]]) -> list[str]:
 
 
 def variants(name: str) -> list[Variant]:
-    """Return the ways to play a registered relaxation: its own estimator with every leftover rule, then the other."""
+    """Return the ways to play a registered relaxation: its own estimator with every leftover rule; the other one."""
     relaxation: Relaxation = registry.load("relaxation", name)()
     own, rules = relaxation.estimator, get_args(Leftover)
     ways = [Variant(f"{name}, {rule}", relaxation, own, rule) for rule in rules if rule != "uniform"]
