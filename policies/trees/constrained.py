@@ -47,7 +47,7 @@ class SetLeaves:
         self.allowed = np.asarray((rows.transpose() >= states.least).all(axis=1))
 
     def totals(self, costs: Floats) -> tuple[Floats, float]:
-        """Return the totals (K, leaves), less those of action 0, and what that costs everywhere."""
+        """Return the totals (K, leaves) minus those of action 0, and the cost of action 0 everywhere."""
         everywhere = self._states.source.fill(costs, self._counts, self.depth)
         differences = self._states_totals(slice(self._states.n_actions - 1))
         return np.concatenate([np.zeros_like(differences[:1]), differences]), everywhere
@@ -83,7 +83,7 @@ class PathLeaves:
         self.allowed = np.ones(self.space.n_leaves, bool)
 
     def totals(self, totals: Floats) -> tuple[Floats, float]:
-        """Return the totals (K, leaves), and what is to be added to the cost of every tree."""
+        """Return the totals (K, leaves), and an amount to add to the cost of every tree."""
         return np.ascontiguousarray(totals.reshape(-1, self._n_actions).T), 0.0
 
     def near(self, place: Ints) -> Ints:
@@ -179,7 +179,7 @@ def answer(
 ) -> int:
     """Fill answers (1,), or (K,) by the action at the context of the states ``near``; return the best head.
 
-    T and M of the leaves are filled; by action they cost ``leaf`` (K, leaves), or weigh so much where ``plain``.
+    T and M of the leaves are filled; by action they cost ``leaf`` (K, leaves), or have that mass where ``plain``.
     """
     best = -1
     fold(soft, plain, leaf, np.arange(graph.last, len(graph.start) - 1), 0, graph)
@@ -228,7 +228,7 @@ def add_pairs(soft: Soft, plain: bool, first: int, end: int, graph: UsageGraph) 
 
 @compiled()
 def made_by(k: int, state: int, graph: UsageGraph) -> tuple[int, int, int]:
-    """Return the first test, and the nodes on both sides of it, that make the least total of a node of a state."""
+    """Return the first test, with its nodes on both sides, that attains the least total of a node of a state."""
     for b in range(graph.first_block[state], graph.first_block[state + 1]):
         i0, i1, j0, j1, at, test = graph.blocks[b]
         for i in range(i0, i1):
@@ -283,7 +283,7 @@ def meet(
 
 @compiled(NO_NAN)
 def least_of(T: Array, nodes: Array, first: int, end: int) -> float:
-    """Return the least T of the nodes from a place to before another."""
+    """Return the least T of the nodes from ``first`` to before ``end``."""
     least = BIG
     for j in range(first, end):
         least = min(least, T[nodes[j]])

@@ -57,7 +57,7 @@ class RootAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class RootQuery:
-    """Trees up to a depth, of so many leaves with ``least`` (C,) counts, and the features of a row of ``below``."""
+    """Trees up to a depth, of so many leaves with ``least`` (C,) counts, on the features of a row of ``below``."""
 
     depth: int
     leaves: int

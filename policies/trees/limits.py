@@ -1,6 +1,6 @@
 """Structure limits: the number of leaves and features of a tree, and the least number of rows in a leaf.
 
-Who keeps them, with what ``TreesOn`` makes of them:
+The part that keeps each of them, and its form in ``TreesOn``:
 
 | limit | states (search.py) | root cuts (every_cut.py) | side constraints (usage.py) | program |
 | --- | --- | --- | --- | --- |
@@ -35,12 +35,12 @@ class Limits:
         return self != Limits()
 
     def too_small(self, counts: Floats) -> Bools:
-        """Return (...): which leaves hold too few rows, by their ``counts`` (..., 1 or 1 + K)."""
+        """Return (...): whether leaves hold too few rows, by their ``counts`` (..., 1 or 1 + K)."""
         small = counts[..., 0] < (self.min_leaf_size or 0)
         return np.asarray(small | (counts[..., 1:] < (self.min_action_rows or 0)).any(axis=-1))
 
     def features_of(self, n_features: int, depth: int) -> int:
-        """Return how many of ``n_features`` a tree may test: all of them where that is no limit at this depth."""
+        """Return how many of ``n_features`` a tree may test: all of them without a limit that matters at this depth."""
         most = self.max_features or n_features
         return most if most < min(n_features, 2**depth - 1) else n_features
 
@@ -60,7 +60,7 @@ FREE = Limits()
 
 @dataclass(frozen=True, eq=False)
 class TreesOn:
-    """Trees of a depth over literals of fixed contexts, of which ``rows`` (g, 1 or 1 + K) are the counts, in limits."""
+    """Trees of a depth, within limits, over literals of fixed contexts; ``rows`` (g, 1 or 1 + K) are their counts."""
 
     literals: Literals
     n_actions: int
@@ -71,13 +71,13 @@ class TreesOn:
 
     @cached_property
     def most_leaves(self) -> int:
-        """How many leaves there may be."""
+        """The most leaves that a tree may have."""
         most: int = 2**self.depth
         return min(most, self.limits.max_leaves or most)
 
     @cached_property
     def closed(self) -> Bools:
-        """The literals that are closed to a tree (n, p), for each set of features that it may share."""
+        """The literals that a tree may not test (n, p), for each of n sets of features that it may test."""
         d = len(self.literals.features)
         chosen = list(combinations(range(d), self.limits.features_of(d, self.depth)))
         closed = np.ones((len(chosen), d), bool)
@@ -86,14 +86,14 @@ class TreesOn:
 
     @cached_property
     def asked(self) -> tuple[Floats, Floats]:
-        """The least of each limited count that a leaf must have (C,), and these counts (C, g)."""
+        """The least of each limited count that a leaf must have (C,), and these counts of contexts (C, g)."""
         least = np.full(self.counts.shape[1], float(self.limits.min_action_rows or 0))
         least[0] = self.limits.min_leaf_size or 0.0
         return least[least > 0], np.ascontiguousarray(self.counts.T[least > 0])
 
     @property
     def counts(self) -> Floats:
-        """The counts (g, 1 or 1 + K) of all contexts, each one row where they are not given."""
+        """The counts (g, 1 or 1 + K) of all contexts, each one row where no counts are given."""
         return np.ones((len(self.literals.contexts), 1)) if self.rows is None else self.rows
 
 

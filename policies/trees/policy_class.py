@@ -103,7 +103,7 @@ class DecisionTrees(CuttingClass):
         return TreeTerms(tests, self.n_actions, self.depth, names)
 
     def no_terms(self, p: int) -> str:
-        """Return why trees over p literals have no recursion over totals that can be kept, or nothing if they have."""
+        """Return why trees over p literals have no recursion over kept totals; "" if they have."""
         if self.limits and p:
             return (
                 "trees with max_leaves, max_features, min_leaf_size or min_action_rows have no totals that can be kept "
@@ -123,8 +123,8 @@ class OpenedTrees(Opened):
     """Decision trees on fixed contexts.
 
     ``log_size`` is (2^D - 1) log p + 2^D log K, an upper bound: it counts full trees over p literals, not labelings,
-    and of the limits it knows only that a tree is less deep than it has leaves. ``route`` is what the search goes
-    through (policies/trees/routes.py).
+    and of the limits it uses only that a tree has more leaves than depth. ``route`` is the search that is chosen
+    (policies/trees/routes.py).
     """
 
     search_keeps_rows = True
@@ -187,7 +187,7 @@ class OpenedTrees(Opened):
         return TreeEncoding(self._every, constrained=constrained)
 
     def search_within(self, time_limit: float) -> Search:
-        """Return the search by root cuts, whatever the route is: it has bounds and a best tree at any moment."""
+        """Return the search by root cuts, whatever the route: it has bounds and a best tree at any moment."""
         from policies.trees.every_cut import EveryCutSearch
 
         if self._depth < 2:  # over at once

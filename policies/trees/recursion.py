@@ -77,7 +77,7 @@ def next_set(chosen: Array, m: int, p: int) -> None:
 
 @compiled(NO_NAN)
 def take_row(soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, row: SetRow, room: StateRoom) -> None:
-    """Fill the leaves of the sets of a row, and hand on what is known of their states to sets of one literal less."""
+    """Fill the leaves of the sets of a row, and pass their states on to the sets of one literal less."""
     depth = len(asked.empty)
     if row.k == depth or asked.every or asked.shift:
         fill_outcomes(totals, row, room)
@@ -97,7 +97,7 @@ def take_row(soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, row:
 
 @compiled(NO_NAN)
 def finish(soft: Soft, h: int, row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
-    """Add to T_h of the sets u + g all that tests no new literal: a leaf, and a literal of the set tested again."""
+    """Complete T_h of the sets u + g by trees that test no new literal: a leaf, or a literal of the set again."""
     leaves, k = room.leaves, row.k
     for part in range(2 if asked.near else 1):
         begins, size, leaf = (room.owns, asked.n_actions, room.own) if part else (room.cells, 1 << k, 0)
@@ -131,7 +131,7 @@ def test_again(
 
 @compiled()
 def target(e: int, row: SetRow, p: int, room: StateRoom) -> tuple[int, int, int]:
-    """Return where the sets u + g are without their e-th literal: length and number of the row, and the column."""
+    """Return the place of the sets u + g without their e-th literal: length and number of the row, and the column."""
     m, ranks, chosen = row.k - 1, room.ranks, room.chosen
     if m == 0:
         return 1, 0, 0
@@ -168,7 +168,7 @@ def push(soft: Soft, h: int, row: SetRow, asked: TreeQuestion, room: StateRoom) 
 
 @compiled(NO_NAN)
 def push_own(soft: Soft, h: int, row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
-    """Add the same at x: the side of e that x is on by the action there, and the other side."""
+    """As ``push``, at the context x: the side of e that x is on by the action there, and the other side."""
     k, m, n, p, shift, n_actions = row.k, row.k - 1, row.n, len(asked.sides), asked.shift, asked.n_actions
     leaves, T, M, terms, other, sides = room.leaves, room.T, room.M, room.terms, room.other, asked.sides
     begin, half, more = room.owns[h + 1, m], 1 << m, leaves[h + 1] - shift
@@ -194,7 +194,7 @@ def push_own(soft: Soft, h: int, row: SetRow, asked: TreeQuestion, room: StateRo
 
 
 class TreeStates:
-    """Asks the recursion about trees of a depth, from the totals that ``source`` fills."""
+    """The recursion for trees of a depth, from the totals that ``source`` fills."""
 
     def __init__(
         self, source: Products | Codes, n_actions: int, depth: int, least: Floats, most_leaves: int | None

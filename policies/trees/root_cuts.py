@@ -99,8 +99,8 @@ class Lines(NamedTuple):
 class Frontier(NamedTuple):
     """Intervals between cuts that are not ruled out; the cut -1 is before the first, the largest code after the last.
 
-    size (2,) : how many there are, and how many cuts have been evaluated
-    bounds (N,), items (N, 3 + 2 E), in_hand (3 + 2 E,) : what each is
+    size (2,) : the number of intervals, and of evaluated cuts
+    bounds (N,), items (N, 3 + 2 E), in_hand (3 + 2 E,) : the intervals, and the one that ``take`` removed
     costs : of subtrees on both sides of an end, E = 2, and where sizes are limited those of subtrees with leaves of any
         size, E = 4
     """
@@ -114,7 +114,7 @@ class Frontier(NamedTuple):
 
 @compiled(NO_NAN)
 def take(frontier: Frontier) -> int:
-    """Take the interval of least bound in hand; return the cut in its middle, or -1 where all are ruled out."""
+    """Remove the interval of least bound, as ``in_hand``; return the cut in its middle, -1 if all are ruled out."""
     size, state, bounds, items, in_hand = frontier
     n = size[0]
     chosen = np.argmin(bounds[:n]) if n else 0
@@ -128,7 +128,7 @@ def take(frontier: Frontier) -> int:
 
 @compiled(NO_NAN)
 def give_back(table: RootTable, lines: Lines, frontier: Frontier, cut: int, costs: Array) -> None:
-    """Put back both halves of the interval in hand, as the cut in its middle is evaluated now: its ``costs`` (E,)."""
+    """Put back both halves of the interval in hand, whose middle cut is now evaluated: its ``costs`` (E,)."""
     size, state, bounds, items, in_hand = frontier
     line, ends, free = int(in_hand[LINE]), in_hand[COSTS:].reshape(2, -1), len(costs) - 2
     if costs[0] + costs[1] < state[LEAST]:

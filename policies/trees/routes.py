@@ -1,4 +1,4 @@
-"""Which search runs, by what is asked and by counted work.
+"""The search that runs, by question and by counted work.
 
 | question | depth | limits of size | search | where |
 | --- | --- | --- | --- | --- |
@@ -44,7 +44,7 @@ MOST_PAIRS = 4 * 10**7  # of nodes under side constraints: 160 MB
 
 
 class Route(StrEnum):
-    """Routes of the search."""
+    """The searches to choose from."""
 
     LITERALS = "products of literals"
     FEATURES = "codes of features"
@@ -52,7 +52,7 @@ class Route(StrEnum):
 
 
 def route(trees: TreesOn) -> Route:
-    """Return the route of least counted work, of those that fit into memory."""
+    """Return the route of least counted work among those that fit into memory."""
     literals, depth = trees.literals, trees.depth
     p, d, g = len(literals), len(literals.features), len(literals.contexts)
     levels = min(depth, 3)
@@ -68,7 +68,7 @@ def route(trees: TreesOn) -> Route:
 
 
 def no_states(trees: TreesOn, by: Route) -> str:
-    """Return why the states of trees do not fit into memory, or nothing if they do; totals by codes have places too."""
+    """Return why the states of trees do not fit into memory, "" if they do; totals by codes need places too."""
     p, n_actions, least = len(trees.literals), trees.n_actions, trees.asked[0]
     planes = n_actions - 1 + len(least) + (by is not Route.LITERALS)
     if fits(p, trees.depth, n_actions, planes, trees.most_leaves if trees.limits else None):
@@ -87,7 +87,7 @@ def root_passes(literals: Literals, depth: int) -> float:
 
 
 def root_seconds(trees: TreesOn) -> float:
-    """Return about how many seconds of one core a value by root cuts takes where it takes longest."""
+    """Return the rough number of seconds of one core for a value by root cuts, in the hardest case."""
     d, depth = len(trees.literals.features), trees.depth
     most = trees.limits.features_of(d, depth)
     share = comb(d, most) * (most / d) ** depth  # one search for each set of features
@@ -95,7 +95,7 @@ def root_seconds(trees: TreesOn) -> float:
 
 
 def too_slow(trees: TreesOn) -> str:
-    """Return why a search by root cuts is refused, or nothing if it is not."""
+    """Return why a search by root cuts is refused, "" if it is not."""
     seconds, literals, depth = root_seconds(trees), trees.literals, trees.depth
     if seconds <= MOST_SECONDS:
         return ""
@@ -108,7 +108,7 @@ def too_slow(trees: TreesOn) -> str:
 
 
 def fewest_pairs(p: int, depth: int) -> int:
-    """Return how many pairs of nodes (usage.py) there are under a budget on one action: other rules may have more."""
+    """Return the number of pairs of nodes (usage.py) under a budget on one action: other rules may have more."""
     pairs = 0
     for k in range(1, depth):
         nodes = 2 if k == depth - 1 else 2 * p + 2
@@ -117,6 +117,6 @@ def fewest_pairs(p: int, depth: int) -> int:
 
 
 def too_many_pairs(n_pairs: int) -> str:
-    """Return why so many pairs of nodes are too many for side constraints, or nothing when they are not."""
+    """Return why so many pairs of nodes are too many for side constraints; "" when they are not."""
     counted = "under side constraints the search lists the class by {} numbers"
     return beyond(n_pairs, MOST_PAIRS, counted, "use oracle kind 'milp', or a smaller class")

@@ -55,7 +55,7 @@ class DecisionTree(Rule):
         return tuple(node.action for node in nodes_of(self.root) if isinstance(node, Leaf))
 
     def action_on(self, context: Floats) -> int:
-        """Return the action of one context (d,), which is not checked: what ``predict`` gives it, for loops."""
+        """Return the action of one context (d,) as ``predict`` does, without checks, for loops."""
         node = self.root
         while isinstance(node, Split):
             node = node.yes if context[node.feature] <= node.threshold else node.no
@@ -75,7 +75,7 @@ class DecisionTree(Rule):
 
 
 def rows_of_leaves(node: Node, contexts: Floats, rows: Ints) -> Iterator[Ints]:
-    """Yield those of ``rows`` that each leaf below a node gets, "yes" before "no"."""
+    """Yield, for each leaf below a node, those of ``rows`` that reach it, "yes" before "no"."""
     # Not a function within another, which would keep the contexts until garbage is collected: gigabytes.
     if isinstance(node, Leaf):
         yield rows

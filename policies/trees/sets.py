@@ -1,4 +1,4 @@
-"""Numbers of sets of literals, and where the answers of their states lie.
+"""Numbers of sets of literals, and the places of the answers of their states.
 
 Sets of at most D of the p literals are numbered by size, and within a size in lexicographic order. So the sets that a
 set u becomes by one literal g above all of its own have neighbouring numbers, ``start[u] + g``: the numbers of all of
@@ -27,7 +27,7 @@ CHUNK = 2**20  # sets of which rows are made at a time
 class StateLayout(NamedTuple):
     """start (sets of less than D,); where (2 D + 4, D + 2): first numbers by size, leaves by height, least, own.
 
-    ``room`` is how many numbers there are in all, with the working space in front.
+    ``room`` is the count of all numbers, with the working space in front.
     """
 
     start: Ints
@@ -36,7 +36,7 @@ class StateLayout(NamedTuple):
 
 
 def layout(p: int, depth: int, n_actions: int, most_leaves: int | None) -> StateLayout:
-    """Return where everything is, for trees of a depth, with at most so many leaves where they count."""
+    """Return the places for trees of a depth, with at most so many leaves where they count."""
     where, room = _places(p, depth, n_actions, most_leaves)
     return StateLayout(_starts(p, depth), where.astype(np.int64), room)
 
@@ -59,7 +59,7 @@ def _places(p: int, depth: int, n_actions: int, most_leaves: int | None) -> tupl
 
 
 def fits(p: int, depth: int, n_actions: int, n_planes: int, most_leaves: int | None) -> bool:
-    """Return whether the totals of all sets, ``n_planes`` of each, and the answers of all states fit into memory."""
+    """Return whether memory holds the totals of all sets, ``n_planes`` of each, and the answers of all states."""
     room = _places(p, depth, n_actions, most_leaves)[1]
     return n_planes * sum(comb(p, k) for k in range(depth + 1)) + room <= MOST_NUMBERS
 

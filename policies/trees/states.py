@@ -74,7 +74,7 @@ BIG = 1e300  # stands for infinity: differences of two are numbers
 
 
 class TreeQuestion(NamedTuple):
-    """A question: where ``near``, the answers by action at a context x where the literals ``sides`` (p,) hold.
+    """A question: where ``near``, answers are by action at a context x where the literals ``sides`` (p,) hold.
 
     every : all heights at all sizes; shift : 1 where leaves count, else 0; least (C,), the counts of a leaf; empty (D,
     leaves), how many trees of each height there are on no contexts
@@ -138,7 +138,7 @@ def fill_outcomes(totals: Array, row: SetRow, room: StateRoom) -> None:
 
 @compiled(NO_NAN)
 def fill_leaves(row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
-    """Fill T (2^k, n) in front with the least totals of the states of the sets u + g."""
+    """Fill the front of T, (2^k, n), by the least totals of the states of the sets u + g."""
     n, half, T, work = row.n, row.n << (row.k - 1), room.T, room.work
     for o in range(1 << (row.k - 1)):
         fails, holds = T[o * n : (o + 1) * n], T[half + o * n : half + (o + 1) * n]
@@ -154,7 +154,7 @@ def fill_leaves(row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
 
 @compiled(NO_NAN)
 def sum_leaves(row: SetRow, n_differences: int, room: StateRoom) -> None:
-    """Fill M in front: the masses of the leaves, whose least totals are in T."""
+    """Fill the front of M by the masses of the leaves, whose least totals are in T."""
     n, half, terms, T, M, work = row.n, row.n << (row.k - 1), room.terms, room.T, room.M, room.work
     M[: 2 * half] = 0.0
     for a in range(-1, n_differences):
@@ -171,7 +171,7 @@ def sum_leaves(row: SetRow, n_differences: int, room: StateRoom) -> None:
 
 @compiled(NO_NAN)
 def exclude_leaves(row: SetRow, asked: TreeQuestion, closed: Array, room: StateRoom) -> None:
-    """Set the leaves in front of T to infinity that are too small, or behind a test that is closed."""
+    """Set leaves in the front of T to infinity that are too small, or behind a ``closed`` test."""
     n, half, T, work, n_differences = row.n, row.n << (row.k - 1), room.T, room.work, asked.n_actions - 1
     for c in range(len(asked.least)):
         least = asked.least[c]
@@ -189,7 +189,7 @@ def exclude_leaves(row: SetRow, asked: TreeQuestion, closed: Array, room: StateR
 
 @compiled(NO_NAN)
 def fill_own(row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
-    """Fill T (K, n) at ``own`` with T_0 of the states of the sets u + g at x, by the action there."""
+    """Fill T (K, n) at ``own`` by T_0 of the states of the sets u + g at x, by the action there."""
     n, here, own, T, M, work = row.n, row.outcome * (row.n + 1), room.own, room.T, room.M, room.work
     sides = asked.sides
     for a in range(asked.n_actions):

@@ -1,4 +1,4 @@
-"""The leaf totals of decision trees, (path, action), the recursion over them, and all trees within a bound of cost.
+"""The leaf totals of decision trees, (path, action), the recursion over them, and all trees within a cost bound.
 
 A path is D pairs (literal, outcome), in the order of the tests; a term has the number that it has in an array of shape
 (p, 2) * D + (K,). A derivation has any literal at each inner node, any action at each leaf. Where a literal comes twice
@@ -105,8 +105,8 @@ class TreeTerms(Terms):
 class Trees(NamedTuple):
     """Trees of a state: costs, marks and sizes (n,), weights (R, n) in rows.
 
-    ``parts`` (3, n) are the root, -1 for a leaf, and the numbers of the trees where it fails and where it holds, among
-    those that ``sides`` has for it, or of their actions where it has none.
+    ``parts`` (3, n) are the root, -1 for a leaf, and the numbers, among ``sides`` of the root, of the trees where it
+    fails and where it holds; without ``sides``, the numbers of the actions there.
     """
 
     costs: Floats
@@ -117,11 +117,11 @@ class Trees(NamedTuple):
     sides: dict[int, tuple[Trees, Trees]]
 
     def n_pairs(self, bound: float) -> int:
-        """Return how many pairs of trees of both sides are within a bound."""
+        """Return the number of pairs of trees of both sides within a bound."""
         return sum(int(_stops(*sides, bound).sum()) for sides in self.sides.values())
 
     def joined(self, bound: float, rows: Sequence[SideConstraint] = ()) -> Trees:
-        """Return these and all pairs within a bound that keep rows, in order of cost; of those alike the smallest."""
+        """Return these trees and all pairs within a bound that keep rows, by cost, the smallest of each labeling."""
         parts, left = [self], MOST_PAIRS
         for g, sides in self.sides.items():
             parts.append(_pairs(g, *sides, bound, left))
@@ -168,7 +168,7 @@ def _pairs(root: int, fails: Trees, holds: Trees, bound: float, most: int) -> Tr
 
 
 class NearTrees:
-    """The trees of a depth, without limits, that are asked for at contexts where the literals ``truth`` (n, p) hold."""
+    """The trees of a depth, without limits, within a bound, at contexts where the literals ``truth`` (n, p) hold."""
 
     def __init__(self, truth: Bools, depth: int, asked: Within) -> None:
         self._truth, self._depth, self._asked = truth, depth, asked
@@ -184,7 +184,7 @@ class NearTrees:
         self._left = MOST_PAIRS  # of the trees below the root
 
     def listing(self, tests: list[Test], names: Names) -> Listing:
-        """Return the trees asked for; some of them where they are too many, and none where they are so below a root."""
+        """Return the trees within the bound; some of them if they are too many, none if too many are below a root."""
         bound, trees = self._asked.bound - self._everywhere, _of_values(np.zeros((3, 0)), self._leaves[:, :0])
         complete, every = False, np.ones(len(self._truth), bool)
         with suppress(SearchTooLargeError):

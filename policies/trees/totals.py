@@ -1,6 +1,6 @@
-"""The table of totals that trees are found from, and two ways to fill it from the costs of contexts.
+"""The table of totals from which trees are found, and two ways to fill it from the costs of contexts.
 
-totals (A + C, sets): what the contexts where all literals of a set hold add up to, of A = K - 1 differences of costs to
+totals (A + C, sets): sums over the contexts where all literals of a set hold, of A = K - 1 differences of costs to
 action 0 and, behind them, of C counts of rows. Sets of up to D literals are numbered as in policies/trees/sets.py.
 
 products : blocks of contexts times pairs of literals, below each set of D - 2 literals; for few cuts of many features
@@ -27,13 +27,13 @@ ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
 
 
 class ContextCosts(NamedTuple):
-    """Costs (g, K) of contexts, and counts (C, g) of their rows: 0 for contexts that are not there."""
+    """Costs (g, K) of contexts, and counts (C, g) of their rows: 0 for excluded contexts."""
 
     costs: Floats
     counts: Floats
 
     def at(self, here: Bools) -> ContextCosts:
-        """Return those of the contexts ``here`` (g,)."""
+        """Return the costs and counts with all contexts but ``here`` (g,) excluded."""
         return ContextCosts(np.where(here[:, None], self.costs, 0.0), self.counts * here)
 
 
@@ -195,7 +195,7 @@ def keep_pairs(pairs: Array, first: int, u: int, size: int, start: Array, totals
 
 @compiled()
 def gather(literals: Array, costs: Array, level: int, f: int, n: int, rows: Array) -> int:
-    """Fill the next level of literals and costs with the contexts of this one where f holds; return how many."""
+    """Fill the next level with the literals and costs of the contexts where f holds; return their number."""
     source, target, planes, out = literals[level], literals[level + 1], costs[level], costs[level + 1]
     count = 0
     for j in range(n):

@@ -34,7 +34,7 @@ _AT_ONCE = 2**20  # weights of pairs that are put in order at a time
 
 
 class UsageBlocks(NamedTuple):
-    """Tests (n,) of states, in order of state and test: which, -1 for a leaf, and the states on both sides of it."""
+    """Tests (n,) of states, in order of state and test: the test, -1 for a leaf, and the states on both sides of it."""
 
     state: Ints
     test: Ints
@@ -110,7 +110,7 @@ class UsageGraph(NamedTuple):
     blocks (n, 6) : nodes i0 to i1 where a test fails, j0 to j1 where it holds, the place of the first label, and the
         test, -1 for a leaf; those of state s are ``first_block[s]`` up to ``first_block[s + 1]``
     labels : the node that each pair of a block is part of, row by row
-    T, M (nodes,) : the sums; room (2, n) : working space, n the most tails of a root
+    T, M (nodes,) : the sums; room (2, n) : working space for the n tails of a root at most
     """
 
     first: int
