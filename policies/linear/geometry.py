@@ -1,4 +1,4 @@
-"""Contexts as columns of integers: all that a class of scoring rules needs to know of them."""
+"""Contexts as columns of integers: all data on them that a class of scoring rules needs."""
 
 from dataclasses import dataclass
 
@@ -94,7 +94,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class ScoredColumn:
-    """Integers (g,) that are 0 at the first context, and the (feature, sign) pairs that carry them."""
+    """Integers (g,) that are 0 at the first context, and the (feature, sign) pairs of the features equal to them."""
 
     values: Ints
     members: list[tuple[int, int]]

@@ -64,7 +64,7 @@ class LabelTable:
 class Diagram(NamedTuple):
     """Labelings as paths: an edge of term p * K + a gives pattern p the label a; nodes that go on alike are one.
 
-    ``before`` (edges,) is how many labelings take an earlier edge from the same node: they add up to a row's number.
+    ``before`` (edges,) counts the labelings by an earlier edge from the same node: they add up to a row's number.
     """
 
     graph: Graph
@@ -275,7 +275,7 @@ class Words:
 
 
 def first_of_each(keys: Ints, makers: Ints) -> tuple[Ints, Ints]:
-    """Return the different ``keys`` (n, W), increasing, and of each the least of its ``makers`` (n,)."""
+    """Return the different ``keys`` (n, W), increasing, and the least of the ``makers`` (n,) of each."""
     order = np.lexsort((makers, *keys.T[::-1]))
     ordered = keys[order]
     new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))

@@ -34,7 +34,7 @@ def _too_wide(scored: Scored) -> str:
 
 
 class OpenedLinear(Opened):
-    """Scoring rules on fixed contexts; which program and which search fit the sizes is decided when first asked for.
+    """Scoring rules on fixed contexts; the program and the search that fit the sizes are chosen at first use.
 
     ``log_size`` is the log of an upper bound on the number of labelings, the least of four. With g distinct contexts
     and s of d columns: the weight vectors times the placements of K - 1 cuts among at most g + 1 places; K - 1
@@ -57,7 +57,7 @@ class OpenedLinear(Opened):
 
     @cached_property
     def unsupported(self) -> dict[str, str]:  # type: ignore[override]
-        """Sizes that are too large on these contexts, and their remedies."""
+        """Reasons of sizes that are too large on these contexts, with their remedies."""
         found = {}
         if not self._program_by_tables and (reason := beyond_tolerance(self.scored, self._by_rows.big_m(self.scored))):
             found["program"] = reason
@@ -141,7 +141,7 @@ class OpenedLinear(Opened):
                 yield self.scored.rule_of(weights, cuts)
 
     def draw(self, rng: np.random.Generator) -> ScoringRule:
-        """Return a random rule that splits the contexts (any such rule can come), or a constant one if none does."""
+        """Return a random rule that splits the contexts (any such rule can come), or a constant if none does."""
         points, limit = self.scored.points, self.scored.limit
         features = np.flatnonzero(np.ptp(points, axis=0))
         weights = self._spread((), ())

@@ -45,7 +45,7 @@ LARGEST_BIG_M = 1e5
 
 
 def beyond_tolerance(scored: Scored, big_m: Floats) -> str:
-    """Return why a big M is too large for a solver's tolerances and what would fix it, or nothing when it is not."""
+    """Return why a big M is too large for a solver's tolerances, and the remedy; "" when it is not."""
     big = float(big_m.max())
     if big <= LARGEST_BIG_M:
         return ""
@@ -57,7 +57,7 @@ def beyond_tolerance(scored: Scored, big_m: Floats) -> str:
 
 
 def reach_of(columns: Floats | Ints, scored: Scored) -> Floats:
-    """Return R (g,): the most that the scores of each context can be, given its ``columns`` (g, columns)."""
+    """Return R (g,), the largest possible score of each context, given its ``columns`` (g, columns)."""
     sizes = np.repeat(np.abs(columns), scored.copies, axis=1)
     return np.asarray(scored.max_weight * np.sort(sizes, axis=1)[:, sizes.shape[1] - scored.limit :].sum(axis=1))
 

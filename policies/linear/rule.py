@@ -73,7 +73,7 @@ class LinearRule(ScoreRule):
 
         Parameters
         ----------
-        labels : what the card calls columns and actions, by their names; those that are not named keep their own
+        labels : names of columns and actions on the card, by their names in the rule; others keep their own
         whole : columns that hold integers only, so that the card has "30 or more" for a cut at 29.5
 
         Raises
@@ -138,7 +138,7 @@ Lines = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class ScoreCard:
-    """Printed lines: findings with their points, and which sums lead to which action, from the greatest down."""
+    """Printed lines: findings with their points, and sums with their actions, from the greatest sum down."""
 
     rows: Lines
     outcomes: Lines
@@ -166,7 +166,7 @@ class ScoreCard:
         )
 
     def pdf(self, title: str = TITLE, note: str = "") -> bytes:
-        """Return the same as a PDF: letters are text, the same card is the same bytes, no row is cut between sheets.
+        """Return the card as a PDF: letters are text, the same card is the same bytes, no row is cut between sheets.
 
         Raises InputError where the font lacks a letter, as of a script that is not Latin, Greek or Cyrillic, and
         ExtraMissingError without matplotlib.

@@ -140,7 +140,7 @@ def branch(
     limit: int,
     levels: _Levels,
 ) -> None:
-    """Fill ``weights`` (n,) with those of a rule of least total, if it is below ``best`` by more than ``slack``.
+    """Fill ``weights`` (n,) by a rule of least total, if that is below ``best`` by more than ``slack``.
 
     The ``gains`` are those of the patterns of level 0. A pattern p of a level has ``value[p]`` in the next column,
     between its ``lowest`` and ``highest``, and is ``above[p]`` among the patterns of the next level. The columns still

@@ -39,7 +39,7 @@ def least(prices: Prices) -> list[Floats]:
 
 
 class TableTerms(Terms):
-    """Of each batch of supports the totals (K, P, n), a batch after the other: a context touches a pattern of each.
+    """The totals (K, P, n) of the supports, batch after batch: a context adds to one pattern of each support.
 
     Contexts are those that the class was opened on, or such as have known values in each column. The recursion is over
     the rows of all tables that keep the side constraints ``rows``.
@@ -75,7 +75,7 @@ class TableTerms(Terms):
         return self._least(totals)[0]
 
     def minimise(self, totals: Floats) -> tuple[float, ScoringRule]:
-        """Return the least total and a rule that attains it: of equals, one whose support has the lowest bound."""
+        """Return the least total and a rule that attains it: of equal ones, that whose support has the lowest bound."""
         total, row = self._least(totals)
         if row is None:
             raise InfeasibleError("no scoring rule of the class keeps the side constraints")
@@ -106,7 +106,7 @@ class TableTerms(Terms):
         return logs
 
     def near(self, contexts: Floats, asked: Within) -> Listing:
-        """Return the rules asked for, of those that label alike one of fewest weights; some where they are too many."""
+        """Return rules within a bound, of each labeling one of fewest weights; not all of them if they are too many."""
         add_up = self.adder(contexts)
         if asked.rows:
             return self.under([row.mapped(add_up) for row in asked.rows]).near(contexts, replace(asked, rows=()))

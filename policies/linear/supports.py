@@ -1,4 +1,4 @@
-"""Which columns rules may weigh together, and the table of what rules on them can label (labelings.py).
+"""Sets of columns that rules may weigh together, and the table of labelings by rules on them (labelings.py).
 
 Support
     As many columns as the limit on features allows; a column that stands for r equal features can come up to r times.
@@ -82,7 +82,7 @@ class Supports:
         return sum(len(columns) * len(self._table(shapes).labels) for shapes, columns in self._by_shapes.items())
 
     def obstacle(self) -> str:
-        """Return what is too large for tables and what would fix it, or nothing when they can be used."""
+        """Return why tables are too large, and the remedy; "" when they can be used."""
         scored, sizes = self.scored, [len(grid) for grid in self._grids]
         prices = (scored.n_actions - 1) * self._n_patterns
         supports = f"{about(comb(int(scored.copies.sum()), scored.limit))} supports of {scored.limit} features"
@@ -98,7 +98,7 @@ class Supports:
         return beyond(labels, MOST_LABELS, counted, "lower max_features, max_weight or the number of values")
 
     def too_many_to_sum(self) -> str:
-        """Return why the rows are too many for a sum over all of them, or nothing when they are not."""
+        """Return why the rows are too many for a sum over all of them; "" when they are not."""
         tables = ((columns, self._table(shapes)) for shapes, columns in self._by_shapes.items())
         states = sum(len(columns) * table.diagram.graph.n_inner for columns, table in tables)
         counted = "a sum over all rules goes through {} states of support tables"
@@ -106,7 +106,7 @@ class Supports:
         return beyond(states, MOST_SUMMED, counted, remedy)
 
     def too_many_to_keep(self) -> str:
-        """Return why the totals of the patterns are too many to be kept from round to round, or nothing."""
+        """Return why the totals of the patterns are too many to be kept from round to round; "" when they are not."""
         kept = self.scored.n_actions * self._n_patterns
         return beyond(kept, LARGEST, "the supports have {} totals to keep", "lower max_features")
 
@@ -222,7 +222,7 @@ class NestedSums:
         return sums.reshape(len(sums), -1)
 
     def places(self, sets: Ints, sizes: Sequence[int]) -> Ints:
-        """Return where the sum of each pattern of each set of columns (n, s) is, (P, n); the lowest value means any."""
+        """Return the place (P, n) of the sum of each pattern of columns ``sets`` (n, s); the lowest value means any."""
         order = np.argsort(sets, axis=1)
         first = self._begin[np.take_along_axis(sets, order, axis=1)]
         places = np.empty((prod(sizes), len(sets)), dtype=np.int64)
@@ -237,7 +237,7 @@ class NestedSums:
 
 
 def by_pattern(sums: Floats, places: Ints, sizes: Sequence[int]) -> Floats:
-    """Return the sums (k, P, n) of each pattern: the lowest value has what all have, less the others'."""
+    """Return the sums (k, P, n) of each pattern: at the lowest value the sum over all values minus the others."""
     found = sums.take(places, axis=1)
     by_value = found.reshape(len(sums), *sizes, places.shape[1])
     for axis in range(1, 1 + len(sizes)):

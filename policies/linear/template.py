@@ -33,7 +33,7 @@ SPAN = 600.0  # exponents further apart leave no trace in a product of factors
 
 
 class Instances(NamedTuple):
-    """Of instances what terms cost (n, terms) and weigh (n, R, terms), in ``bounds`` (R, 2), and perhaps ``keys``."""
+    """Instances: costs of terms (n, terms), weights (n, R, terms) within ``bounds`` (R, 2), and perhaps ``keys``."""
 
     costs: Array
     weights: Array
@@ -180,11 +180,11 @@ class Template:
         self._at = np.append(first_terms // self.n_actions, self.n_patterns).astype(np.int32)
 
     def costs(self, prices: Floats, some: Ints) -> Floats:
-        """Return (n, terms): what labels cost on ``some`` instances, given the prices (K, P, N) of all."""
+        """Return (n, terms): the costs of labels on ``some`` instances, given the prices (K, P, N) of all."""
         return np.ascontiguousarray(prices[:, :, some].transpose(2, 1, 0)).reshape(len(some), -1)
 
     def force(self, costs: Floats, patterns: Ints, action: int) -> None:
-        """Leave one label alone at the pattern (n,) of each instance: all others cost infinity."""
+        """Leave one label possible at the pattern (n,) of each instance: all others cost infinity."""
         for a in set(range(self.n_actions)) - {action}:
             costs[np.arange(len(costs)), patterns * self.n_actions + a] = np.inf
 
