@@ -24,7 +24,7 @@ from policies.rule import ChainRule
 
 @dataclass(frozen=True)
 class Interval:
-    """The condition lower < x[feature] <= upper, None being no bound; ``binary``: the feature only takes 0 and 1."""
+    """The condition lower < x[feature] <= upper, None for no bound; ``binary``: the feature only takes 0 and 1."""
 
     feature: int
     lower: float | None
@@ -32,7 +32,7 @@ class Interval:
     binary: bool = False
 
     def holds(self, contexts: Floats) -> Bools:
-        """Return (n,): whose feature is in the interval."""
+        """Return (n,): whether the feature of a context is in the interval."""
         column = contexts[:, self.feature]
         lower, upper = -inf if self.lower is None else self.lower, inf if self.upper is None else self.upper
         return np.asarray((lower < column) & (column <= upper))
@@ -96,7 +96,7 @@ class BoxList:
         return int(self.corners.shape[1])
 
     def holding(self, contexts: Floats) -> Bools:
-        """Return (n, B + 1): which boxes hold which of the ``contexts`` (n, d)."""
+        """Return (n, B + 1): whether a box holds a context of ``contexts`` (n, d)."""
         return _inside(self.below_bounds(contexts), self.corners)
 
     def intervals(self, b: int) -> tuple[Interval, ...]:
@@ -105,7 +105,7 @@ class BoxList:
         return tuple(self._interval(*side) for side in (bounds[:2], bounds[2:]) if side != [0, 1])
 
     def below_bounds(self, contexts: Floats) -> Bools:
-        """Return (n, bounds): where the feature of each bound is at most the bound."""
+        """Return (n, bounds): whether the feature of each bound is at most the bound."""
         feature, bound = (np.array(part) for part in zip(*self._bounds, strict=True))
         return np.asarray(contexts[:, feature] <= bound)
 
@@ -171,7 +171,7 @@ class BoxTerms(PathTerms):
         return list((sides * self.n_actions)[:, :, None] + np.arange(self.n_actions))
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return a function of costs at these ``contexts``; outside of a box are all, less those inside.
+        """Return a function of costs at these ``contexts``; the total outside a box is that of all, minus that inside.
 
         With H[s, t] the total below two bounds at once, (l, u] x (l', u'] holds H[u, u'] + H[l, l'] - H[l, u'] -
         H[u, l']; an interval of one feature holds H[u] - H[l].
@@ -269,7 +269,7 @@ class BoxRules(CuttingClass):
 
 
 class OpenedBoxes(OpenedPaths):
-    """Box rules on fixed contexts. ``log_size`` is exact, for labelings too."""
+    """Box rules on fixed contexts. ``log_size`` is exact, also for labelings."""
 
     def __init__(self, rules: BoxRules, contexts: Floats, names: Names) -> None:
         distinct = Distinct.rows(rules.patterns(contexts))

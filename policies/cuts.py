@@ -41,7 +41,7 @@ def check_thresholds(thresholds: Any) -> Thresholds:
 
 
 def cut_points(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
-    """Return the cut points of each feature, increasing, without those that leave all on one side.
+    """Return the cut points of each feature, increasing, without those that leave all contexts on one side.
 
     A column with only the values 0 and 1 gets the one cut 0.5, whatever number of quantiles is asked for.
     """
@@ -51,7 +51,7 @@ def cut_points(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
 
 
 def every_cut(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
-    """Return the cut points of each feature, increasing, those that leave all ``contexts`` on one side too."""
+    """Return the cut points of each feature, increasing, also those that leave all ``contexts`` on one side."""
     if isinstance(thresholds, (int, str)):
         return [_cuts_of(column, thresholds) for column in contexts.T]
     if len(thresholds) != contexts.shape[1]:
@@ -63,14 +63,14 @@ def every_cut(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
 
 
 class NamedClass(PolicyClass):
-    """A class whose rules call features and actions by names; a data frame of contexts brings those of the features."""
+    """A class whose rules call features and actions by names; those of features may come from a data frame."""
 
     feature_names: Sequence[str] | None
     action_names: Sequence[str] | None
 
     @property
     def names(self) -> Names:
-        """The names that were given, checked."""
+        """The given names, checked."""
         return Names.of(self.feature_names, self.action_names)
 
     def on(self, contexts: Any) -> Opened:
@@ -121,7 +121,7 @@ class CuttingClass(NamedClass):
         """Return the terms with these cut points of the features, all of them."""
 
     def patterns(self, contexts: Floats) -> Ints:
-        """Return (n, d): the number of each feature's cuts, which must be explicit, below the value."""
+        """Return (n, d): for each feature, the number of explicit cuts below the value."""
         cuts = every_cut(contexts, self.thresholds)
         below = [np.searchsorted(points, column) for points, column in zip(cuts, contexts.T, strict=True)]
         return np.array(below, dtype=np.int64).T

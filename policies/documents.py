@@ -23,13 +23,13 @@ def plain(value: Any) -> Any:
 
 
 def read_fields(cls: Any, data: dict[str, Any], *, but: str = "") -> dict[str, Any]:
-    """Return the fields of a dataclass, except one, from what ``plain`` made of them; raises TypeError or KeyError."""
+    """Return the fields of a dataclass, except one, from their ``plain`` form; raises TypeError or KeyError."""
     hints = get_type_hints(cls)
     return {field.name: read(hints[field.name], data[field.name]) for field in fields(cls) if field.name != but}
 
 
 def read(hint: Any, value: Any) -> Any:
-    """Return the value of a declared type from what ``plain`` made of it; raises TypeError or KeyError."""
+    """Return the value of a declared type from its ``plain`` form; raises TypeError or KeyError."""
     if get_origin(hint) in (Union, UnionType):
         return _read_either(hint, value)
     if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
@@ -55,7 +55,7 @@ def _read_either(hint: Any, value: Any) -> Any:
 
 
 def check_sound(rule: Any) -> None:
-    """Raise ValueError on numbers not finite, cuts out of order or place, features or actions that are not there."""
+    """Raise ValueError on infinite numbers, cuts out of order or place, and features or actions out of range."""
     names = rule.names
     n_features, n_actions = len(names.columns or names.features), len(names.actions)
     _check_binary(rule)

@@ -40,7 +40,7 @@ class LeafSummary:
     note: str = ""
 
     def lines(self, part: int) -> list[str]:
-        """Return what stands in a drawing of part number ``part``, a line each."""
+        """Return the lines of text in a drawing of part number ``part``."""
         del part
         cost = [] if self.mean_cost is None else [f"mean cost {self.mean_cost:.3g}"]
         share = f"{100 * self.share:.1f} % of contexts"
@@ -92,7 +92,7 @@ def fan(
 def add_leaf(
     graph: nx.DiGraph, node: int, part: int, action: int, names: Names, leaves: Sequence[LeafSummary] | None
 ) -> None:
-    """Add the node of part number ``part``: its action, and in its label what ``leaves`` know of it."""
+    """Add the node of part number ``part``: its action, and in its label the facts of ``leaves``."""
     lines = [f"play {names.action(action)}"] if leaves is None else leaves[part].lines(part)
     graph.add_node(node, label="\n".join(lines), action=action, part=part)
     graph.graph.setdefault("actions", {})[action] = names.action(action)

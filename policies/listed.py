@@ -146,7 +146,7 @@ class OpenedList(Opened):
 
 
 class ListedRules(PolicyClass):
-    """Subclass it with a method ``policies(contexts)`` that yields every policy: the shortest way to one's own class.
+    """Base of a class of your own, by a method ``policies(contexts)`` that yields every policy: the shortest way.
 
     Constructor arguments of the subclass are the keys of ``[policies]`` in a config; one of them is ``n_actions``.
     Policies that label the contexts alike are one, the first; there may be a few hundred thousand.
@@ -189,7 +189,7 @@ class ListedRules(PolicyClass):
 
 
 class FiniteClass(PolicyClass):
-    """An explicit list of policies, given by what they play on the contexts that the class is opened on.
+    """An explicit list of policies, given by their actions on the contexts that the class is opened on.
 
     A labeling is a function of the *row*: equal contexts may get different labels.
 

@@ -17,9 +17,9 @@ LARGEST = 5_000_000  # columns of a program: beyond it memory runs out before th
 
 @dataclass(frozen=True)
 class Literals:
-    """The tests ``x[feature] <= threshold`` that split the contexts in two, one for each way of splitting them in two.
+    """The tests ``x[feature] <= threshold`` that split the contexts in two, one for each way to split them.
 
-    Where features are counted, it is one for each way and feature.
+    Where features are counted, there is one for each split and feature.
 
     Literals are numbered feature by feature, the lowest cut first: those of ``features[i]`` are ``first[i]`` up to
     ``first[i + 1] - 1``. ``codes[i]`` (g,) is how many of its cuts lie below the value at each distinct
@@ -74,12 +74,12 @@ class Literals:
         return np.asarray(self.codes[i] <= cut)
 
     def pattern(self, row: int) -> Bools:
-        """Return (p,): which literals hold at one distinct context."""
+        """Return (p,): whether each literal holds at one distinct context."""
         return np.arange(len(self)) >= np.repeat(self.first[:-1] + self.codes[:, row], np.diff(self.first))
 
     @cached_property
     def truth(self) -> Bools:
-        """Which literal holds at which distinct context (g, p): p times the memory of the codes."""
+        """Whether each literal holds at each distinct context (g, p): p times the memory of the codes."""
         return outcomes(self.contexts, self.tests)
 
     def _place(self, literal: int) -> tuple[int, int]:
@@ -88,12 +88,12 @@ class Literals:
 
 
 def every_test(cuts: Sequence[Sequence[float]]) -> list[Test]:
-    """Return the tests of all cut points, one list for each feature, whether they divide any contexts or not."""
+    """Return the tests of all cut points, a list for each feature, even if they divide no contexts."""
     return [(f, float(cut), False) for f, points in enumerate(cuts) for cut in points]
 
 
 def outcomes(contexts: Floats, tests: list[Test]) -> Bools:
-    """Return (m, tests): which test holds at which context."""
+    """Return (m, tests): whether a test holds at a context."""
     feature, threshold = (np.array([test[part] for test in tests]) for part in (0, 1))
     return np.asarray(contexts[:, feature.astype(np.int64)] <= threshold)
 

@@ -23,7 +23,7 @@ from milpcb.types import Floats
 class Names:
     """Feature and action names; where none are given, features are called x0, x1, ... and actions by their number.
 
-    Where there are ``columns``, number i of a context is what ``columns[i]`` makes of the tables that are handed in;
+    Where there are ``columns``, ``columns[i]`` makes number i of a context from the given tables;
     ``features`` are the names of the columns of these tables, and ``fields`` are their kinds and values.
     """
 
@@ -34,12 +34,12 @@ class Names:
 
     @classmethod
     def of(cls, features: Sequence[str] | None, actions: Sequence[str] | None) -> Names:
-        """Return names as handed in, None for none; raises InputError where two are equal or one is not a string."""
+        """Return the given names, None for none; raises InputError where two are equal or one is not a string."""
         return cls(_distinct("feature_names", features), _distinct("action_names", actions))
 
     @property
     def schema(self) -> Schema:
-        """Kinds of the columns of tables: where nothing else is known, numbers that are never missing."""
+        """Kinds of the columns of tables; without other knowledge they are numbers that are never missing."""
         return Schema(self.fields) if self.fields else Schema.of_numbers(self.features)
 
     def on(self, contexts: Any, n_actions: int) -> tuple[Names, Floats]:
@@ -95,11 +95,11 @@ class Names:
         return self.column(i).title
 
     def column(self, i: int) -> Column:
-        """Return what feature ``i`` is made of: where nothing else is known, a number that is never missing."""
+        """Return the description of feature ``i``: without other knowledge, a number that is never missing."""
         return self.columns[i] if self.columns else Number(self.features[i] if self.features else f"x{i}")
 
     def field(self, i: int) -> Field:
-        """Return what the column is that feature ``i`` is made of."""
+        """Return the field of the column that feature ``i`` is made of."""
         name = self.column(i).name
         return self.schema[name] if self.features else Field(name)
 

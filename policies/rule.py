@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Rule(ABC):
-    """A policy that divides contexts into parts, numbered in the order in which they are printed, an action each.
+    """A policy that divides contexts into parts, numbered in the order of printing, with an action for each.
 
     A subclass is a frozen dataclass with a field ``names``; its other fields are numbers, strings, None and dataclasses
     and tuples of them (see ``read``), or it overrides ``_plain`` and ``_from_plain``.
@@ -110,7 +110,7 @@ class Rule(ABC):
         ]
 
     def decision(self) -> Decision | None:
-        """Return the rule as nested decisions, from which source and drawing are made; None where it is none."""
+        """Return the rule as nested decisions, from which source and drawing are made; None where it has none."""
         return None
 
     @property
@@ -132,7 +132,7 @@ class Rule(ABC):
         return None if decision is None else cut_points(decision)
 
     def to_python(self, actions: Sequence[Value] | None = None, name: str = "decide") -> str:
-        """Return the source of ``name(row)``, of a mapping, without imports; ValueError where ``predict`` raises."""
+        """Return the source of ``name(row)``, for a mapping, without imports; ValueError where ``predict`` raises."""
         return python_source(self._written(), self.names, self._values(actions), name)
 
     def parts(self) -> list[dict[str, Any]]:
@@ -146,7 +146,7 @@ class Rule(ABC):
         return found
 
     def ways(self) -> dict[int, tuple[str, ...]]:
-        """Return for each part the tests on the way to it, in words; those that a later one implies are left out."""
+        """Return for each part the tests on the way to it, in words, without those that a later one implies."""
         ways = ways_of(self._written(), self.names) if self._fan is None else ((test,) for test in self._fan[1])
         return dict(enumerate(ways))
 
@@ -156,7 +156,7 @@ class Rule(ABC):
         return self.names.schema
 
     def with_columns(self, schema: Schema, columns: Sequence[Column], actions: Sequence[str] = ()) -> Self:
-        """Return the rule as one that reads tables of a schema, of which ``columns`` are made."""
+        """Return the rule in a form that reads tables of a schema, from which ``columns`` are made."""
         names = Names(schema.names, tuple(actions), tuple(columns), schema.fields)
         return replace(self, names=names)  # type: ignore[type-var]  # every subclass is a dataclass
 
@@ -165,7 +165,7 @@ class Rule(ABC):
         draw_tree(self.graph(leaves), axes)
 
     def figure(self, leaves: Sequence[LeafSummary] | None = None) -> Any:
-        """Return a matplotlib figure, as large as it must be, with the rule drawn on it; see ``draw``."""
+        """Return a matplotlib figure of the necessary size, with the rule drawn on it; see ``draw``."""
         with needs("studies", "drawing a policy"):
             return figure(self.graph(leaves))
 
@@ -174,7 +174,7 @@ class Rule(ABC):
         return json.dumps(self.document(), ensure_ascii=False)
 
     def document(self) -> dict[str, Any]:
-        """Return what ``to_json`` writes, as plain data."""
+        """Return the content of ``to_json`` as plain data."""
         head = {"milpcb_policy": FORMAT, "class": type(self).__name__, "rules": str(self)}
         return {**head, "names": plain(self.names), "fields": self._plain()}
 
@@ -218,7 +218,7 @@ class Rule(ABC):
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the rule of ``document``; raises KeyError, TypeError or ValueError on what is none of this class."""
+        """Return the rule of ``document``; raises KeyError, TypeError or ValueError on other documents."""
         names = read(Names, document["names"])
         rule = cls._from_plain(document["fields"], names)
         check_sound(rule)

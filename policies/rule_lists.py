@@ -1,4 +1,4 @@
-"""Rule lists: if, else if, ..., else: one list, the sets of contexts that lists lead through, the class."""
+"""Rule lists: if, else if, ..., else: one list, the sets of contexts on the way through lists, the class."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class RuleListTerms(PathTerms):
         return list((leaves * self.n_actions)[:, :, None] + np.arange(self.n_actions))
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return a function of costs at these ``contexts``: by what holds there, then less that, what does not."""
+        """Return a function of costs at these ``contexts``: sums where literals hold, the others by subtraction."""
         import scipy.sparse as sp  # only where there are rule lists, as it takes a tenth of a second to import
 
         truth, chosen = outcomes(contexts, self._tests) ^ self._turned, self._chosen
@@ -215,7 +215,7 @@ class RuleListTerms(PathTerms):
 
 
 def shortest(found: RuleList, contexts: Floats) -> RuleList:
-    """Return a list with as few of the rules as play the same on the ``contexts`` (g, d)."""
+    """Return a list of as few of the rules as possible that plays the same on the ``contexts`` (g, d)."""
     labels = np.array(found.leaf_actions)[found.apply(contexts)]
     rules = [(rule, rule.holds(contexts)) for rule in found.rules]
     for kept in (kept for size in range(len(rules)) for kept in combinations(rules, size)):
@@ -267,7 +267,7 @@ class RuleLists(CuttingClass):
         return RuleListTerms(tests, as_they_are, self.max_rules, self.n_actions, names)
 
     def too_large(self, p: int, g: int) -> str:
-        """Return why lists over p literals on g contexts are too many, or nothing."""
+        """Return why lists over p literals on g contexts are too many; "" when they are not."""
         most = min(self.max_rules, p)
         columns = comb(p, most - 1) * 2 ** (most - 1) * (p - most + 1) if most else 0
         size, lists = f"{spaced(p)} literals on {spaced(g)} contexts", f"lists of {most} rules over {p} literals"

@@ -265,7 +265,7 @@ class OpenedThresholds(OpenedPaths):
                     yield ThresholdRule(f, chosen, actions, self._names, self._binary[f])
 
     def draw(self, rng: np.random.Generator) -> ThresholdRule:
-        """Return a random rule: a feature, as many of its cuts as allowed, any action for each piece, all uniform."""
+        """Return a random rule: a feature, the most cuts allowed, any action for each piece, all uniform."""
         f = int(rng.choice(list(self._cuts)))
         cuts = self._cuts[f]
         chosen = np.sort(rng.choice(cuts, min(self._max_cuts, len(cuts)), replace=False))

@@ -1,4 +1,4 @@
-"""A rule as nested decisions, the common form that plain data, SQL and Python source are made from."""
+"""A rule as nested decisions, the common form from which plain data, SQL and Python source are made."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Test:
 
 @dataclass(frozen=True)
 class AllOf:
-    """All of the conditions hold; there is at least one."""
+    """All of the conditions hold; there is at least one of them."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
 class AnyOf:
-    """One of the conditions holds, or several; there is at least one."""
+    """At least one of the conditions holds."""
 
     parts: tuple[Condition, ...]
 
@@ -96,7 +96,7 @@ def tested(decision: Decision) -> frozenset[int]:
 
 
 def cut_points(decision: Decision) -> dict[int, tuple[float, ...] | None]:
-    """Return the numbers that each feature is compared with, sorted; None for one whose value itself counts."""
+    """Return the numbers that each feature is compared with, sorted; None for a feature whose value itself counts."""
     found: dict[int, set[float] | None] = {}
     for feature, cuts in _compared(decision):
         known = found.setdefault(feature, set())
@@ -119,7 +119,7 @@ OPPOSITE = {"<=": ">", ">": "<=", ">=": "<"}
 
 @dataclass(frozen=True)
 class WayStep:
-    """A condition on the way to a part, in words; (column, sign, cut) of a ``bound`` that no missing value keeps."""
+    """A condition on the way to a part, in words; ``bound`` is (column, sign, cut) if missing values fail it."""
 
     words: str
     bound: tuple[str, str, float] | None = None
@@ -133,7 +133,7 @@ class WayStep:
 
 
 def ways_of(decision: Decision, names: Names, way: tuple[WayStep, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the conditions on the way to each part, in words; those that a later one implies are left out."""
+    """Yield the conditions on the way to each part, in words, without those that a later one implies."""
     if not isinstance(decision, If):
         yield tuple(step.words for step in way)
         return
@@ -143,7 +143,7 @@ def ways_of(decision: Decision, names: Names, way: tuple[WayStep, ...] = ()) -> 
 
 
 def step_of(condition: Condition, names: Names, *, holds: bool) -> WayStep:
-    """Return that a condition holds, or that it does not."""
+    """Return the step that a condition holds, or fails."""
     if isinstance(condition, (AllOf, AnyOf)) and len(condition.parts) == 1:
         return step_of(condition.parts[0], names, holds=holds)
     words = in_words(condition, names)
@@ -178,7 +178,7 @@ def parts_of(decision: Decision, names: Names, when: tuple[dict[str, Any], ...] 
 
 
 def stated(condition: Condition, names: Names, *, holds: bool = True) -> dict[str, Any]:
-    """Return a condition of columns as plain data, see ``parts_of``, or that it does not hold."""
+    """Return a condition of columns, or its negation, as plain data; see ``parts_of``."""
     if isinstance(condition, Test):
         return _tested(names.column(condition.feature), condition, holds=holds)
     if isinstance(condition, Reaches):

@@ -19,7 +19,7 @@ SMALL = 2**24  # integers below it are the same in every type of number
 
 
 def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -> str:
-    """Return a CASE expression, see Rule.to_sql; what is known of the columns stands before it, as comments.
+    """Return a CASE expression, see Rule.to_sql, after comments on the columns.
 
     It is NULL too for a string that differs from a known one in case and outer blanks alone.
     """

@@ -35,22 +35,22 @@ class LabelingEncoding(OneHotEncoding):
 
 
 class HalfspaceEncoding(Encoding):
-    """Halfspaces: the polytope of their labels, by rows found as they are broken; or a column for each labeling.
+    """The polytope of the labels of halfspaces, by rows found when violated; or a column for each labeling.
 
     Policy class
         w in R^d and a cut t; action 1 where w.x >= t. A labeling counts when some rule makes it with every score, w.x -
-        t, at least 1e-6 of the largest away from 0: of what is closer, solvers cannot determine the side.
+        t, at least 1e-6 of the largest away from 0: solvers cannot determine the side of a closer one.
     Variables
         y[j] in {0, 1}      the label of distinct context j
     Constraints
         (1)  sum_{j in P} (1 - y_j) + sum_{j in N} y_j >= 1     for every minimal inseparable (P, N)
         (P, N) is minimal inseparable when no rule gives 1 to all of P and 0 to all of N, but some rule does without any
         one of them. A labeling is that of a rule exactly when it keeps (1). There are too many (P, N) to list:
-        ``separator`` finds some that a point breaks. (P, N) is inseparable when, with s_j = 1 on P and -1 on N,
+        ``separator`` finds some that a point violates. (P, N) is inseparable when, with s_j = 1 on P and -1 on N,
             lambda >= 0,  sum_j lambda_j = 1,  sum_j s_j lambda_j (x_j, 1) = 0
         has a solution; its basic solutions have the minimal (P, N) as supports (Gleeson and Ryan, ORSA J. Comput. 2,
-        1990). With lambda for both labels of every context one linear program serves all points y: it is asked for
-        little lambda where 1 - y_j or y_j is large. Such rows as cuts: Codato and Fischetti, Oper. Res. 54, 2006.
+        1990). With lambda for both labels of every context one linear program serves all points y: its objective makes
+        lambda small where 1 - y_j or y_j is large. Such rows as cuts: Codato and Fischetti, Oper. Res. 54, 2006.
     Cost map
         y_j costs costs[j, 1] - costs[j, 0], action 0 everywhere is the offset; linear, with side constraints too.
 
@@ -142,7 +142,7 @@ class OpenedHalfspaces(Opened):
         return (rule_of(self.contexts, labels, self._names) for labels in LabelSeparator(self.contexts).labelings())
 
     def draw(self, rng: np.random.Generator) -> HalfspaceRule:
-        """Return a rule for the labels of normal weights on columns scaled alike, cut between two of the contexts."""
+        """Return a rule with the labels of normal weights on columns of one scale, cut between two of the contexts."""
         if len(self.contexts) == 1:
             return rule_of(self.contexts, rng.random(1) < 0.5, self._names)
         separator, points = LabelSeparator(self.contexts), scaled(self.contexts)[0]

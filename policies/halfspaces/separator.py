@@ -1,6 +1,6 @@
-"""One halfspace as a rule, and which labels halfspaces give to contexts as points between -1 and 1: the widest margin.
+"""One halfspace as a rule of widest margin, and the labels that halfspaces give to contexts.
 
-A rule has as few digits as keep the labels whatever the rounding. All is answered by small linear programs.
+A rule has the fewest digits that keep the labels whatever the rounding. Small linear programs answer all questions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ MARGIN = 1e-6
 
 
 def highs() -> Solver:
-    """Return the solver of all linear programs here."""
+    """Return the solver of all linear programs in this file."""
     return cast("Solver", registry.load("solver", "highs")())
 
 
@@ -136,7 +136,7 @@ Dichotomies = tuple[Bools, Floats]
 
 
 def dichotomies(points: Floats) -> Dichotomies:
-    """Return how halfspaces label ``points`` (g, d), different ones, from the hyperplanes that they span.
+    """Return the labelings of ``points`` (g, d), all different, by halfspaces, from the hyperplanes that they span.
 
     A halfspace can be moved, without a change of labels, until its boundary holds as many affinely independent points
     as there are dimensions; those on the boundary are labelled by a halfspace of one dimension less. Conversely, a
@@ -205,7 +205,7 @@ _CERTAIN = 100 * MARGIN
 
 
 class LabelSeparator(Separator):
-    """Which labels halfspaces give to contexts (g, d): in a *set* that none labels so, g + j is j with label 0."""
+    """The labels that halfspaces give to contexts (g, d); in an infeasible *set* g + j means context j with label 0."""
 
     def __init__(self, contexts: Floats) -> None:
         self._n = len(contexts)
@@ -214,7 +214,7 @@ class LabelSeparator(Separator):
         self._best = np.zeros(self._n, dtype=bool)  # the last objective's is the first for the next one
 
     def cuts(self, x: Floats, objective: Floats) -> Cuts:
-        """Return rows that ``x`` breaks, none when it is a labeling of the class, and the best labeling so far."""
+        """Return rows that ``x`` violates, none when it is a labeling of the class, and the best labeling so far."""
         prices = np.concatenate([1.0 - x, x]).clip(0.0, 1.0)
         sets = list(self._cheap(prices))
         if not sets and np.minimum(x, 1.0 - x).max() < _BROKEN:

@@ -24,9 +24,9 @@ MOST_CELLS = 5 * 10**6  # least actions that are held to make a graph
 
 
 def diagram_of(order: Order, n_actions: int) -> Graph | None:
-    """Return the labelings as paths, a context (the leaf of its number) after those below it; None where it is large.
+    """Return the labelings as paths, each context (a leaf) after those below it; None where the graph is too large.
 
-    Beginnings that leave the same least actions to the contexts to come are one node.
+    Prefixes that leave the same least actions to the contexts to come are one node.
     """
     ranked = np.lexsort(order.points.T[::-1])  # whoever is below comes first
     below = order.below[ranked][:, ranked]

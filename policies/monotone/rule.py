@@ -18,7 +18,7 @@ Point = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Axis:
-    """How a feature orders contexts: by its value or the number of ``steps`` below it; ``sign`` -1 turns it round."""
+    """The order of contexts by a feature: its value, or the number of ``steps`` below it; ``sign`` -1 reverses it."""
 
     feature: int
     sign: int
@@ -26,13 +26,13 @@ class Axis:
     binary: bool = False
 
     def along(self, contexts: Floats) -> Floats:
-        """Return (n,): where each context stands."""
+        """Return (n,): the place of each context."""
         column = contexts[:, self.feature]
         place = column if self.steps is None else np.searchsorted(self.steps, column)
         return np.asarray(self.sign * place + 0.0)  # adding 0 makes -0 and 0 the same
 
     def test(self, floor: float) -> Test | None:
-        """Return "stands at ``floor`` or further"; None when that is always so."""
+        """Return the test that a place is ``floor`` or further; None when that always holds."""
         if self.steps is None:
             return Test(self.feature, ">=", floor) if self.sign > 0 else Test(self.feature, "<=", 0.0 - floor)
         below = int(abs(floor))
@@ -44,7 +44,7 @@ class Axis:
 
 @dataclass(frozen=True, repr=False)
 class MonotoneRule(ChainRule):
-    """Play the last of the ``levels`` (action, floors) of which some floor is reached, else ``least``.
+    """Play the last of the ``levels`` (action, floors) with a floor that is reached, else ``least``.
 
     A floor (d,) is a place on each axis; it is reached by contexts that stand there or further on every axis. The
     actions increase, and each reaches only where the one before it does. The parts of ``leaves`` are the levels from
@@ -82,7 +82,7 @@ class MonotoneRule(ChainRule):
         return AllOf(tuple(test for test in tests if test is not None))
 
     def is_place(self, floor: Point) -> bool:
-        """Return whether contexts may stand at ``floor``, and not all of them at it or further."""
+        """Return whether contexts may be at ``floor``, but not all of them at it or further."""
         pairs = [(axis, place) for axis, place in zip(self.axes, floor, strict=True) if axis.steps is not None]
         counted = all(place in axis.sign * np.arange(len(axis.steps or ()) + 1) for axis, place in pairs)
         return counted and bool(self._reached(floor).parts)
@@ -97,14 +97,14 @@ class MonotoneRule(ChainRule):
 
 
 def places(contexts: Floats, axes: Sequence[Axis]) -> Floats:
-    """Return (n, d): where each context stands on each axis."""
+    """Return (n, d): the place of each context on each axis."""
     return np.column_stack([axis.along(contexts) for axis in axes])
 
 
 class Order:
     """The distinct contexts in their partial order; ``group`` (m,) and ``contexts`` (g, d) are those of Opened.
 
-    ``points`` (g, d) is where each stands on the axes, ``below`` (g, g) is True at [i, j] where i lies strictly below
+    ``points`` (g, d) are their places on the axes, ``below`` (g, g) is True at [i, j] where i lies strictly below
     j, and ``covers`` (2, c) holds the pairs i, j without a context between them (the transitive reduction).
     """
 

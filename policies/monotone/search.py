@@ -21,10 +21,10 @@ from policies.monotone.rule import MonotoneRule, Order
 
 @compiled()
 def maximum_flow(first: Ints, to: Ints, need: Ints, supply: Floats, demand: Floats, flow: Floats) -> Bools:
-    """Send as much ``supply`` (nodes,) to ``demand`` (nodes,) as possible; return the nodes that supply still reaches.
+    """Send as much ``supply`` (nodes,) to ``demand`` (nodes,) as possible; return the nodes reachable from supply.
 
     Arcs carry any flow, and their reverses as much as flows along them. The nodes returned are the side of supply of a
-    minimum cut. ``supply``, ``demand`` and ``flow`` are changed in place to what is left and what flows.
+    minimum cut. ``supply`` and ``demand`` are reduced in place to the amounts left, and ``flow`` is updated.
     """
     n_nodes = len(supply)
     depth, queue, arc, path = np.empty((4, n_nodes), np.int64)

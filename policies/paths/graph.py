@@ -74,7 +74,7 @@ class Graph:
 
     @cached_property
     def by_term(self) -> tuple[Array, Array]:
-        """Of each term the edges that have it, those of any action with each: where they start, and the edges."""
+        """For each term the edges that have it, those of any action included: where they start, and the edges."""
         leaf = self.edges.term[self._wide].astype(np.int64) - self.n_terms
         edge = np.concatenate([np.flatnonzero(~self._wide), np.repeat(np.flatnonzero(self._wide), self.n_actions)])
         each = leaf[:, None] * self.n_actions + np.arange(self.n_actions)
@@ -85,7 +85,7 @@ class Graph:
 
     @cached_property
     def plain(self) -> Graph:
-        """The same paths, with an edge for each action in place of one of any; the nodes are the same."""
+        """The same paths, with K edges, one for each action, in place of one of any action; the nodes are the same."""
         if not self._any:
             return self
         times = np.where(self._wide, self.n_actions, 1)

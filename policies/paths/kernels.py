@@ -47,7 +47,7 @@ class PathRows(NamedTuple):
 
 
 class Trail(NamedTuple):
-    """A walk in the making, by depth: the next edge to try and its node; action, cost, factor, key, weights so far."""
+    """An unfinished walk, by depth: the next edge to try and its node; action, cost, factor, key, weights so far."""
 
     edge: Array
     node: Array
@@ -60,7 +60,7 @@ class Trail(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Paths that a walk has found: total, sum of keys and edges of each, -1 behind the last one; (1,) how many."""
+    """Paths that a walk has found: total, sum of keys, and edges of each, padded by -1; (1,) their number."""
 
     totals: Array
     marks: Array
@@ -70,7 +70,7 @@ class Found(NamedTuple):
 
 @compiled()
 def new_trail(depth: int, n_rows: int) -> Trail:
-    """Return the walk at the root through paths of at most so many edges; what it begins with may be set."""
+    """Return a walk at the root, through paths of at most ``depth`` edges; its start may be changed."""
     whole, real = np.zeros((3, depth + 1), np.int64), np.ones((2, depth + 1))
     real[0, 0] = 0.0
     keys, weights = np.zeros(depth + 1, np.uint64), np.zeros((n_rows, depth + 1))
@@ -79,7 +79,7 @@ def new_trail(depth: int, n_rows: int) -> Trail:
 
 @compiled(NO_NAN)
 def down(edges: Edges, cost: Array, soft: bool, sums: PathSums) -> None:
-    """Fill what the paths from each node to the sink sum up to, given the ``cost`` of each term."""
+    """Fill ``sums`` over the paths from each node to the sink, given the ``cost`` of each term."""
     first, to, term, low, mass = edges.first, edges.to, edges.term, sums.low, sums.mass
     n = len(first) - 1
     low[n] = 0.0
@@ -104,7 +104,7 @@ def down(edges: Edges, cost: Array, soft: bool, sums: PathSums) -> None:
 
 @compiled(NO_NAN)
 def up(edges: Edges, cost: Array, soft: bool, sums: PathSums) -> None:
-    """Fill what the paths from the root to each node sum up to."""
+    """Fill ``sums`` over the paths from the root to each node."""
     first, to, term, low, mass = edges.first, edges.to, edges.term, sums.low, sums.mass
     low[:] = np.inf
     low[0] = 0.0
@@ -188,11 +188,11 @@ def walk(
     trail: Trail,
     found: Found,
 ) -> None:
-    """Go on with a depth-first walk through the paths that keep ``rows``, turning round where none can follow.
+    """Continue a depth-first walk through the paths that keep ``rows``, backtracking where none can follow.
 
-    The action of a path is that of the one of its terms with an action in ``acts`` (terms,), -1 being none, or that
+    The action of a path is that of its only term with an action in ``acts`` (terms,), -1 being none, or that
     with which the trail begins; ``within`` (K,) is what paths may cost by their action. In mode LIST each path is added
-    to ``found``, whose number is one more than fit where they are too many. In mode LEAST the cheapest path of each
+    to ``found``; a number one above its capacity means that there are too many. In mode LEAST the cheapest path of each
     action stays, the first of equal ones, and ``within`` becomes its cost. In mode SUM found.totals[action] is the sum
     of exp(-cost).
     """
@@ -265,12 +265,12 @@ def _arrive(mode: int, a: int, d: int, trail: Trail, within: Array, found: Found
 
 
 def room(graph: Graph, *, soft: bool = False) -> PathSums:
-    """Return arrays for what paths sum up to."""
+    """Return arrays for the sums of paths."""
     return PathSums(np.empty(graph.n_inner + 1), np.empty(graph.n_inner + 1 if soft else 0))
 
 
 def path_sums(graph: Graph, cost: Floats, *, soft: bool = False) -> PathSums:
-    """Return what the paths from each node to the sink sum up to: from the root, of all paths."""
+    """Return the sums over the paths from each node to the sink; that of the root is over all paths."""
     found = room(graph, soft=soft)
     down(graph.edges, cost, soft, found)
     return found

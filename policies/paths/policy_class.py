@@ -1,4 +1,4 @@
-"""A class whose derivations are paths of a graph: its recursion, free and under side constraints, and its program."""
+"""A class whose derivations are paths of a graph: its recursion, also under side constraints, and its program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_WALKED = 10**10  # derivations: minutes a query at the very worst
 
 
 class PathTerms(Terms):
-    """Terms whose derivations are the paths of a graph; a class gives the graph, and what its terms stand for."""
+    """Terms whose derivations are the paths of a graph; a class gives the graph, and the meaning of its terms."""
 
     @property
     @abstractmethod
@@ -28,12 +28,12 @@ class PathTerms(Terms):
 
     @property
     def wide_graph(self) -> Graph:
-        """A graph with the same least totals, perhaps with more paths of one policy, and more edges of any action."""
+        """A graph with the same least totals, perhaps with several paths for a policy, and more edges of any action."""
         return self.graph
 
     @property
     def walked(self) -> PathTerms:
-        """The terms for walks and programs: of the same totals, perhaps with fewer edges on each path."""
+        """The terms for walks and programs: with the same totals, perhaps with fewer edges on each path."""
         return self
 
     @abstractmethod
@@ -45,11 +45,11 @@ class PathTerms(Terms):
         """Return a function of costs (n, K) at these ``contexts`` (n, d) that returns their totals (n_terms,)."""
 
     def leaf_totals(self, totals: Floats) -> Floats:
-        """Return the totals of the graph's terms, given those that are kept: a linear map."""
+        """Return the totals of the graph's terms from the kept totals: a linear map."""
         return totals
 
     def deciding(self, place: Ints) -> tuple[Ints, Ints]:
-        """Return terms of the graph, of which each path has one, and the action (n,) of each at ``place``."""
+        """Return terms of the graph, one of them on each path, and the action (n,) of each at ``place``."""
         return place.ravel(), np.tile(np.arange(self.n_actions), self.n_touched)
 
     def value(self, totals: Floats) -> float:
@@ -90,7 +90,7 @@ class PathTerms(Terms):
         return KeptPaths(self.walked, rows)
 
     def listed(self, terms: Ints) -> Policy:
-        """Return the policy of a path, of which some terms are nothing."""
+        """Return the policy of a path, some of whose terms may be empty."""
         return self.policy([int(term) for term in terms[terms < self.graph.nothing]])
 
     def _by_action(self, totals: Floats, places: Sequence[Ints], *, soft: bool) -> Floats:

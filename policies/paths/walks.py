@@ -1,7 +1,7 @@
 """Depth-first branch and bound through the paths of a graph that keep side constraints.
 
-Before a walk, one sum from the sink bounds what is left to pay, and two for each row what is left to weigh: a walk
-turns round where no path can follow that is within its bound and keeps the rows. It lists such paths, finds the
+Before a walk, one sum from the sink bounds the cost still to come, and two for each row the weight: a walk
+backtracks where no path within its bound that keeps the rows can follow. It lists such paths, finds the
 cheapest by action, or adds up their weights, whole subgraphs at once where all of their paths keep the rows.
 """
 
@@ -42,7 +42,7 @@ WORDS = "going through the policies that keep side constraints"  # in lines of p
 
 
 class Acts(NamedTuple):
-    """The action of each term (terms,) at a context, -1 for none; ``never`` (K,) marks those known not to be played."""
+    """The action of each term (terms,) at a context, -1 for none; ``never`` (K,) marks actions that no path plays."""
 
     actions: Array
     never: Bools
@@ -106,7 +106,7 @@ class Walker:
         return logs
 
     def within(self, totals: Floats, bound: float, keys_of: Marks) -> tuple[Floats, Ints, bool]:
-        """Return totals (n,) and terms (n, depth) of the shortest path of each mark within a bound, and if all."""
+        """Return the shortest path of each mark within a bound: totals (n,), terms (n, depth), and whether all fit."""
         cost = self._graph.costs(totals)
         sums = PathSums(path_sums(self._graph, cost).low, np.empty(0))
         keys = np.zeros(len(cost), dtype=np.uint64)
@@ -168,7 +168,7 @@ class Walker:
 
 
 def paths_within(graph: Graph, lift: Callable[[Floats], Floats], asked: Within) -> tuple[Floats, Ints, bool]:
-    """Return what Walker.within does for the policies asked for; ``lift`` makes totals of terms of costs (g, K)."""
+    """Return the answer of Walker.within on ``asked``; ``lift`` maps costs (g, K) to totals of terms."""
     walker = Walker(graph, [row.mapped(lift) for row in asked.rows])
     return walker.within(lift(asked.costs), asked.bound, marks([lift(keys) for keys in key_tables(*asked.costs.shape)]))
 
