@@ -54,10 +54,10 @@ GUIDE = """Contextual bandits with worst-case guarantees over interpretable poli
 
 \b
 A first study:
-  milpcb list                          what a config may name; milpcb list NAME explains one
+  milpcb list                          the names for configs; milpcb list NAME explains one
   milpcb run study.toml --dry-run      its cells, counted
   milpcb run study.toml                play them; the same again plays what is missing
-  milpcb report runs/NAME              one HTML page of what came out
+  milpcb report runs/NAME              one HTML page of the results
 
 \b
 A config names an environment, a policy class, an oracle and learners:

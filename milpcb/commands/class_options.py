@@ -135,7 +135,7 @@ def split(texts: tuple[str, ...], sign: str, source: Source) -> Iterator[tuple[s
     for text in texts:
         action, found, rest = text.partition(sign)
         if not found or not rest.strip():
-            raise InputError(f"cannot read '{text}': write an action, '{sign}', and what is wanted of it")
+            raise InputError(f"cannot read '{text}': write ACTION{sign} and its value, as --help shows")
         yield text, action_of(action.strip(), source), rest.strip()
 
 

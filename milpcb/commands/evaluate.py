@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 @click.command()
 @source_options
 @click.argument("policy", type=PATH, required=False)
-@click.option("--method", default="dr", show_default=True, help="dr, ips, snips or dm: how scores are estimated.")
-@click.option("--overlap", default="required", show_default=True, help="required, or ignore: also without any rows.")
+@click.option("--method", default="dr", show_default=True, help="Estimator of scores: dr, ips, snips or dm.")
+@click.option("--overlap", default="required", show_default=True, help="ignore: also where the log has no rows.")
 @click.option("--interval", default="normal", show_default=True, help="normal, or adaptive.")
-@click.option("--level", default=0.95, show_default=True, help="How often an interval holds.")
+@click.option("--level", default=0.95, show_default=True, help="Confidence of intervals.")
 @click.option("--seed", default=0, show_default=True, help="Of folds.")
 def evaluate(
     log: Path, policy: Path | None, method: str, overlap: str, interval: str, level: float, seed: int, **given: Any
 ) -> None:
-    """Estimate from LOG what POLICY is worth, beside always taking one action, and beside what was done.
+    """Estimate from LOG the value of POLICY, beside those of each single action and of the log's actions.
 
     POLICY is a file of milpcb learn (policy.json), or what policy.to_json() returned. Without it the constants are
     compared. LOG is a .csv or .parquet file with a line for each decision, or a run directory. With policy.json the
-    columns of what was done and what came of it need not be named. The intervals are for a policy that was fixed
+    columns of actions and outcomes need not be named. The intervals are for a policy that was fixed
     without these rows.
     """
     from milpcb.logs.sections import Unit
@@ -66,7 +66,7 @@ def evaluate(
     unit = Unit(columns.outcome, columns.maximise, binary, sign=origin.unit if origin and same else "")
     if binary:
         rows = replace(rows, outcome=100 * rows.outcome)
-    with step(err, "what each action would have given") as tick:
+    with step(err, "scores of each action") as tick:
         more: dict[str, Any] = {"treatment_cost": costs, "sample_weight": source.weight, "overlap": overlap}
         found = scores(rows, method, seed=seed, progress=tick, **more)
     best = found.actions[found.best_action]
@@ -84,7 +84,7 @@ def evaluate(
 
 SEEN = (
     "warning: {} was learnt from this very log, in which it looks better than it is; evaluate it on rows that it was "
-    "not learnt from, such as those that milpcb learn --holdout 0.3 keeps aside"
+    "not learnt from, such as those that milpcb learn --holdout 0.3 holds out"
 )
 
 

@@ -45,19 +45,21 @@ THIN, THINNER = 7, 2
 @several(
     "--what-if",
     metavar="RESTRICTION",
-    help="What a change would cost: 'without age', 'age first', 'depth 1', 'never A: age > 9'.",
+    help="The price of a restriction: 'without age', 'age first', 'depth 1', 'never A: age > 9'.",
 )
-@needs_rows("--near", type=float, metavar="AMOUNT", help="Count rules at most so much worse [default: by the band].")
-@click.option("--missing-side", default="either", show_default=True, help="Of a missing number: yes, no or either.")
-@click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="A number, or the column that has it.")
+@needs_rows("--near", type=float, metavar="AMOUNT", help="Count rules worse by at most this [default: by the band].")
+@click.option(
+    "--missing-side", default="either", show_default=True, help="Side of a missing number: yes, no or either."
+)
+@click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="Its cost: a number, or a column.")
 @needs_rows("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
-@click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
-@click.option("--unit", default="", metavar="WORD", help='What outcomes are in, such as "$", on the page.')
-@click.option("--sensitive", multiple=True, metavar="COLUMN", help="The first sheet states whether the rule reads it.")
-@click.option("--labels", type=PATH, help="TOML file: what a score card calls columns and actions.")
+@click.option("--holdout", default=0.0, metavar="SHARE", help="Share of hold-out rows, to evaluate on [default: 0].")
+@click.option("--unit", default="", metavar="WORD", help='Unit of outcomes on the page, such as "$".')
+@click.option("--sensitive", multiple=True, metavar="COLUMN", help="The page states first whether the rule reads it.")
+@click.option("--labels", type=PATH, help="TOML file: names of columns and actions on a score card.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence of intervals and lower bounds.")
-@needs_rows("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")
-@needs_rows("--resamples", default=100, show_default=True, help="Searches behind the stability; 0 leaves it out.")
+@needs_rows("--draws", default=1000, show_default=True, help="Resamples behind the claims; 0: no claims.")
+@needs_rows("--resamples", default=100, show_default=True, help="Resamples behind the stability; 0 leaves it out.")
 @click.option("--seed", default=0, show_default=True, help="Seed of all random draws.")
 @click.option("--one-pass", is_flag=True, help="Add up the rows of Parquet files, and never hold them in memory.")
 @click.option("--out", "folder", type=PATH, required=True, help="Folder for policy and report.")
@@ -67,7 +69,7 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
 
     LOG may be several Parquet files: a folder of them, or a pattern in quotes, as in 'logs/*.parquet'.
 
-    What to do is printed first, then the policy, what it is worth, and whether it keeps what was asked for; OUT gets a
+    The advice is printed first, then the policy, its value, and whether it keeps all limits; OUT gets a
     page on it, the drawing, and the policy as JSON, SQL and Python. Further options are those of the estimator, e.g.
     --thresholds all, --min-samples-leaf 50, --method ips (see milpcb.estimators).
     """
@@ -161,7 +163,7 @@ def _print(found: Findings) -> None:
     charges = words.charges_of(found.estimator.treatment_cost, maximise=found.unit.maximise)
     out.print(words.lead(found))
     print_notes(words.checks(found), "warning")
-    out.print(f"\n{rules}\n" if found.state in (None, "target") else f"\nWhat looked best:\n{rules}\n")
+    out.print(f"\n{rules}\n" if found.state in (None, "target") else f"\nThe rule that looked best:\n{rules}\n")
     out.print(printed(page.worth_table(found)))
     for line in (words.gain(found), *map(printed, tables)):
         out.print(line)

@@ -75,7 +75,7 @@ FILES = {
     "class": ("a policy class, and a study of it", "milpcb run bands.toml"),
     "learner": ("a learner, and a study of it", "milpcb run ftl.toml"),
     "environment": ("an environment, and a study of it", "milpcb run my_world.toml"),
-    "solver": ("a solver as a package, and a study that asks it", "pip install -e . && milpcb run my_solver.toml"),
+    "solver": ("a solver as a package, and a study that uses it", "pip install -e . && milpcb run my_solver.toml"),
 }
 
 
@@ -85,7 +85,7 @@ FILES = {
 def new(kind: str, folder: Path) -> None:
     """Write working files to start from into FOLDER.
 
-    That is the current one by default; no file is ever replaced.
+    FOLDER is the current one by default; no file is ever replaced.
     """
     files = {path.stem: path.read_bytes() for path in sorted((STARTERS / kind).glob("*.txt"))}
     if taken := [name for name in files if (folder / name).exists() or (folder / name).is_symlink()]:

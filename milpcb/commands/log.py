@@ -45,7 +45,7 @@ AXES = ("learner", "environment", "policies", "oracle", "seed", "horizon")
 @click.option("--out", "target", type=PATH, required=True, help="File to write: .csv or .parquet.")
 @click.option("--trust", is_flag=True, help="Run classes and read files that DIRECTORY's config names.")
 def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | None) -> None:
-    """Write the rounds of one play of the run in DIRECTORY, which is played once more: it gives the same rounds.
+    """Write the rounds of one play of the run in DIRECTORY, by playing the same rounds once more.
 
     A line a round: the columns of the context, then action (0, 1, ...), cost and probability, as milpcb certify,
     evaluate and learn read them. Options pick the play where the run has several.
@@ -119,13 +119,13 @@ several = partial(needs_rows, multiple=True)
 with_commas = partial(click.option, multiple=True, callback=_listed)
 OPTIONS = (
     click.argument("log", type=PATH),
-    click.option("--action", help="Column of what was done."),
-    click.option("--reward", help="Column of what came of it, larger is better."),
-    click.option("--cost", help="Column of what came of it, smaller is better."),
+    click.option("--action", help="Column of actions."),
+    click.option("--reward", help="Column of outcomes, larger is better."),
+    click.option("--cost", help="Column of outcomes, smaller is better."),
     with_commas(
         "--propensity",
         metavar="COLUMN",
-        help="Probability of what was done, or of all actions, ACTION=COLUMN, with commas  [default: estimated].",
+        help="Probability of the action, or of all actions, ACTION=COLUMN, with commas  [default: estimated].",
     ),
     click.option("--randomised", is_flag=True, help="Each action had the same probability in all rows: a trial."),
     with_commas("--features", help="Columns that policies may read, with commas [default: others]."),
@@ -133,7 +133,7 @@ OPTIONS = (
     needs_rows("--group", default="", metavar="COLUMN", help="Rows of one value belong together, such as a person's."),
     needs_rows("--weight", default="", metavar="COLUMN", help="How much each row counts [default: once]."),
     with_commas("--actions", help="Names of the actions in order, with commas  [default: sorted]."),
-    with_commas("--missing", metavar="MARKS", help='More marks of what is not known: "NA,-999".'),
+    with_commas("--missing", metavar="MARKS", help='More marks of missing values: "NA,-999".'),
     click.option("--learner", help="Of a run directory: the label of the learner."),
     click.option("--seed-of-run", type=int, help="Of a run directory: the seed of the play."),
     click.option("--trust", is_flag=True, help="Run classes and read files that the config of a run directory names."),
@@ -160,8 +160,8 @@ def source_of(log: Path, columns: Columns, given: dict[str, Any], known: Schema 
         frame, hides_law = rounds_of_run(log, wanted, trust=given["trust"], named=True)
         if hides_law:
             raise InputError(
-                "this learner draws within act, so nobody knows how likely its actions were, and estimates cannot be "
-                "weighed by it; write a file with milpcb log, and leave the column out: --leave-out probability"
+                "this learner draws within act, so the probabilities of its actions are unknown, and estimates cannot "
+                "use them; write a file with milpcb log, and leave the column out: --leave-out probability"
             )
         return make_source(str(log), frame, columns)
     return read_source(log, columns, known)
@@ -182,9 +182,9 @@ def columns_of(log: Path, given: dict[str, Any], origin: Origin | None = None) -
     if origin:
         given = origin.completed(given)
     if given["action"] is None:
-        raise InputError("which column is what was done? name it, as in --action treat")
+        raise InputError("name the column of actions, as in --action treat")
     if (given["reward"] is None) == (given["cost"] is None):
-        raise InputError("name what came of it once: --reward COLUMN (larger is better) or --cost COLUMN")
+        raise InputError("name the column of outcomes once: --reward COLUMN (larger is better) or --cost COLUMN")
     alike |= {"propensity": given["propensity"], "randomised": given["randomised"]}
     pairs = [[part.strip() for part in text.split("=", 1)] for text in given["propensity"]]
     if len(pairs) > 1 and all(len(pair) > 1 for pair in pairs):  # ACTION=COLUMN

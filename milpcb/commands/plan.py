@@ -30,24 +30,24 @@ POWERS = (0.5, 0.8, 0.9, 0.95)
 @click.option("--features", type=int, required=True, help="Number of yes/no features that a policy may read.")
 @click.option("--actions", type=int, default=2, show_default=True, help="Number of actions, equally likely.")
 @click.option("--effect", type=float, required=True, help="How much the right action lowers the chance of a cost.")
-@click.option("--share", type=float, required=True, help="For which share of the people another action is right.")
-@click.option("--eps", type=float, required=True, help="No policy is to be better than the one chosen by so much.")
+@click.option("--share", type=float, required=True, help="Share of the people for whom another action is right.")
+@click.option("--eps", type=float, required=True, help="No policy may be better than the chosen one by this.")
 @click.option("--base", type=float, default=0.5, show_default=True, help="Chance of a cost under a wrong action.")
-@click.option("--power", type=float, default=0.8, show_default=True, help="How likely the trial is to end by then.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="With which it ends.")
+@click.option("--power", type=float, default=0.8, show_default=True, help="Chance that the trial ends by then.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Confidence at the end.")
 @of_class
 @click.option("--trials", type=int, default=400, show_default=True, help="Trials that are simulated.")
 @click.option("--most", type=int, default=200_000, show_default=True, help="Rows at which a trial is given up.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the simulation.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the simulation.")
 @click.option("--out", "targets", multiple=True, type=PATH, help="Also write .png or .svg.")
 @click.pass_context
 def plan(ctx: click.Context, /, **given: Any) -> None:
-    """Print how many rows a trial needs until it may end, with a power of 80 % or another one.
+    """Print the number of rows after which a trial may end with a power of 80 %, or another power.
 
-    It may end when no policy of the class is better than the best-looking one by EPS or more, with confidence, however
-    often one looks (milpcb.offline.settled). Trials are simulated in which costs are 0 or 1, one feature is yes for the
-    SHARE of the people, and decides which of two actions is right. Further options are those of the policy class, e.g.
-    --depth 2.
+    A trial may end when no policy of the class is better than the best-looking one by EPS or more, with confidence,
+    however often one looks (milpcb.offline.settled). In the simulated trials costs are 0 or 1, and one feature, which
+    is yes for the SHARE of the people, decides which of two actions is right. Further options are those of the policy
+    class, e.g. --depth 2.
     """
     from milpcb.experiments.results.figures.drawing import render
     from milpcb.experiments.results.figures.plots import power_figure

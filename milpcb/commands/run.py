@@ -37,16 +37,16 @@ Picture = tuple[Path, bytes, str]  # path, bytes, caption
 @click.command()
 @click.argument("config", type=PATH)
 @click.option("--out", "directory", type=PATH, help="Run directory [default: runs/NAME].")
-@click.option("--dry-run", is_flag=True, help="Check the config and count its cells, and play nothing.")
+@click.option("--dry-run", is_flag=True, help="Check the config and count its cells, without playing.")
 @click.option("--backend", help="serial, processes or dask [default: processes for several cells on several cores].")
-@click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of cells at a time [default: one a core].")
 @click.option("--progress", type=click.Choice(MODES), default="live", help="Whether progress and results are shown.")
 def run(
     config: Path, directory: Path | None, dry_run: bool, backend: str | None, workers: int | None, progress: str
 ) -> None:
     """Run the experiment of a TOML CONFIG: every cell of its grid, curves, pictures, summary.
 
-    Running again into the same directory plays only what is not finished there, or has other settings now.
+    Running again into the same directory plays only cells that are not finished, or whose settings have changed.
     """
     settings = read_config(config)
     target = directory or Path(settings.run.out or f"runs/{settings.experiment.name}")
@@ -133,7 +133,7 @@ def _report(path: Path, failed: Failed, *, quiet: bool) -> None:
 @click.command()
 @click.argument("directory", type=PATH)
 @click.option("--backend", help="serial, processes or dask [default: as in the run's config].")
-@click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of cells at a time [default: one a core].")
 @click.option("--progress", type=click.Choice(MODES), default="live", help="Whether progress and results are shown.")
 @click.option("--trust", is_flag=True, help="Take the classes, files and schedulers that DIRECTORY's config names.")
 def resume(directory: Path, backend: str | None, workers: int | None, progress: str, trust: bool) -> None:
@@ -154,12 +154,12 @@ def resume(directory: Path, backend: str | None, workers: int | None, progress: 
 
 @click.command()
 @click.argument("directories", nargs=-1, required=True, type=PATH)
-@click.option("--figure", "figures", multiple=True, help="Its name, or all for those that apply [default: regret].")
-@click.option("--learners", help="Only these, by their labels, separated by commas.")
-@click.option("--format", "formats", multiple=True, type=click.Choice(KINDS), help="Of the files [default: png, svg].")
-@click.option("--interactive", is_flag=True, help="Pages to click on, with values under the pointer, as .html files.")
-@click.option("--width", type=click.FloatRange(2, 20), help="For a paper: so many inches wide, without a title.")
-@click.option("--font-size", type=click.FloatRange(6, 20), help="For a paper: of the smallest letters [default: 8].")
+@click.option("--figure", "figures", multiple=True, help="Name, or all for those that apply [default: regret].")
+@click.option("--learners", help="Labels of the learners to draw, separated by commas.")
+@click.option("--format", "formats", multiple=True, type=click.Choice(KINDS), help="File format [default: png, svg].")
+@click.option("--interactive", is_flag=True, help="Interactive .html pages, with values under the pointer.")
+@click.option("--width", type=click.FloatRange(2, 20), help="For a paper: width in inches, without a title.")
+@click.option("--font-size", type=click.FloatRange(6, 20), help="For a paper: points of small letters [default: 8].")
 @click.option("--xlabel", help="For a paper: label of the horizontal axes.")
 @click.option("--ylabel", help="For a paper: label of the vertical axes.")
 @click.option("--out", "target", type=PATH, help="Folder, or .png, .svg, .pdf or .html [default: the first directory].")
@@ -172,7 +172,7 @@ def plot(directories: tuple[Path, ...], figures: tuple[str, ...], target: Path |
     """
     form["paper"] = any(form[name] is not None for name in ("width", "font_size", "xlabel", "ylabel"))
     if form["interactive"] and (form["formats"] or form["paper"]):
-        raise InputError("--interactive makes pages: leave out --format and what is for a paper, or --interactive")
+        raise InputError("--interactive makes pages: leave it out, or --format and the options for a paper")
     for line in (line for directory in directories for line in remarks(directory)):
         err.print(line)
     for path, content, caption in _pictures(_read(directories), figures or ("regret",), target or directories[0], form):
@@ -234,7 +234,7 @@ def _read(directories: Sequence[Path]) -> Results:
 @click.argument("directory", type=PATH)
 @click.option("--out", "target", type=PATH, help="The page [default: DIRECTORY/report.html].")
 def report(directory: Path, target: Path | None) -> None:
-    """Write what was run in DIRECTORY and what came out as one HTML page, which needs no network."""
+    """Write the study in DIRECTORY and its results as one HTML page, which needs no network."""
     from milpcb.experiments.results.report import report as page
 
     for line in remarks(directory):

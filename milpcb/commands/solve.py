@@ -39,7 +39,7 @@ with_solver = click.option("--solver", help="Solver, see milpcb solvers [default
 @click.option("--time-limit", type=float, help="Seconds; the answer then shows its bounds.")
 @click.option("--out", "targets", multiple=True, type=PATH, help="Also write .json, .png or .svg.")
 @click.option("--near", type=float, metavar="SLACK", help="Also show all policies that cost at most this much more.")
-@click.option("--explain", is_flag=True, help="Also print which way the answer is found, and why.")
+@click.option("--explain", is_flag=True, help="Also print the route to the answer, and its reason.")
 @click.pass_context
 def solve(
     ctx: click.Context, /, contexts: Path, costs: Path, *, targets: tuple[Path, ...], near: float | None, **asked: Any
@@ -125,8 +125,8 @@ def answer_json(answer: Answer) -> str:
 @click.option("--kind", help="Oracle kind, see milpcb list [default: search, milp where the class has none].")
 @with_solver
 @click.option("--time-limit", type=float, help="Seconds for a solver; a proved lower bound certifies too.")
-@click.option("--confidence", default=0.95, show_default=True, help="Of the certificate about this very run.")
-@click.option("--changes", type=int, help="Against the best policies in turn too, with up to so many changes.")
+@click.option("--confidence", default=0.95, show_default=True, help="Confidence about this very run.")
+@click.option("--changes", type=int, help="Also certify against the best policies in turn, with up to so many changes.")
 @click.pass_context
 def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int | None, **asked: Any) -> None:
     """Bound the regret of the decisions in LOG against the best policy of a class, from the costs that LOG holds.

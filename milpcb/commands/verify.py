@@ -25,7 +25,7 @@ LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
 
 MEANING = """\b
 Columns (milpcb/theory/README.md has the proofs):
-  game  the per-round game of the proof; 0: not a grain of noise too much
+  game  the per-round game of the proof; 0: the noise is the least possible
   (1)   condition of a round: Rel before it, minus the worst cost plus Rel after
   (2)   condition of the end: E Rel there plus the best policy's cost
   bias  the largest |E chat - c| of the estimates; must be 0
@@ -41,7 +41,7 @@ def verify(*, quick: bool, noise: str | None) -> None:
 
     On games small enough to enumerate (two or three actions, two contexts, up to three rounds), with the functions that
     a run calls, on every future that could be drawn, in rational arithmetic. A registered relaxation of your own is
-    verified like the others. Every figure is the least over all games (of the bias the largest), in units of cost; a
+    verified like the others. Every figure is the least over all games (for the bias the largest), in units of cost; a
     negative one is a violation. Exit code 2 if a relaxation is rejected.
     """
     from milpcb.theory.exact import all_games, quick_games

@@ -56,8 +56,8 @@ def nothing(log):
 
 OF_LOGS = [
     # columns
-    (nothing, (), "which column is what was done"),
-    (nothing, ("--action", "treat"), "name what came of it once"),
+    (nothing, (), "name the column of actions"),
+    (nothing, ("--action", "treat"), "name the column of outcomes once"),
     (nothing, ("--action", "tret", "--reward", "y"), "did you mean 'treat'"),
     (nothing, ("--action", "treat", "--reward", "zz"), "unknown column of log.csv: 'zz'"),
     (nothing, (*TRIAL, "--features", "agee"), "did you mean 'age'"),

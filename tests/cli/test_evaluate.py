@@ -166,7 +166,7 @@ def test_rows_kept_aside_may_have_values_that_no_other_row_has(learnt):
     odd = {3: "OLD", 50: "old ", 120: " Old", 260: "oLd", 400: None, 500: "N/A", 590: "n/a"}
     wards = [odd.get(row, "old" if row % 3 else "new") for row in range(600)]
     found = learnt(FIRST.with_columns(ward=pl.Series(wards)), *EARNED, *QUICK, "--holdout", "0.3")
-    assert "rows kept aside" in found.printed
+    assert "hold-out rows" in found.printed
     tree = from_json((found.folder / "policy.json").read_text())
     assert set(tree.schema["ward"].values) == {*filter(None, wards)}
     assert tree.schema["ward"].missing
