@@ -232,7 +232,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         contexts = rows.contexts
         if rows.order is not None:
             if self._counts_rows:
-                raise InputError("monotone is not for limits on the rows of a part: leave min_samples_... or it out")
+                raise InputError("monotone excludes limits on the rows of a part: leave one of the two out")
             check_orderable(policies)
             opened: Any = open_class(policies, contexts)
             explicit = opened.fixed() if getattr(policies, "thresholds", None) == "all" else policies

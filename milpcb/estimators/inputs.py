@@ -114,7 +114,7 @@ def _of_labels(labels: Any, *, maximise: bool, actions: Any, log: bool) -> tuple
     if numbers:
         raise InputError(
             f"y is one column of numbers such as {numbers[0]:.6g}, which are no labels of actions; give a table with a "
-            "column for each action. Of effects of a treatment that is (nothing, treatment): "
+            "column for each action. For effects of a treatment this is "
             "np.column_stack([0 * effect, effect]) with maximise=True, or -effect as costs"
         )
     try:

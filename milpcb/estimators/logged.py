@@ -35,7 +35,7 @@ ADD_UP = ("dr", "ips", "snips")  # methods whose scores add up over rows
 OBJECTIVES = ("value", "guaranteed")
 MODEL_ROWS = 100_000  # of the sample of a pass, that models are fitted to
 MOST_CONTEXTS = 1_000_000  # that stand for the rows
-IMITATES = "neither reward nor cost was given, so the policy learns to do what was done most often"
+IMITATES = "neither reward nor cost was given, so the policy learns to agree with the log's actions"
 
 
 class FromLog(PolicyEstimator):
@@ -339,7 +339,7 @@ class FromLog(PolicyEstimator):
         choice("method of sums over batches", self.method, ADD_UP)
         choice("overlap", self.overlap, OVERLAPS)
         if self._order() is None:
-            raise InputError("how many columns a part of such a policy tests has no bound; fit it to rows in memory")
+            raise InputError("parts of such a policy may test any number of columns; fit it to rows in memory")
         if self._counts_rows or self.monotone or self.objective != "value":
             raise InputError("limits on the rows of a part, monotone and objective need the rows: leave them out")
         every = self.constraints if isinstance(self.constraints, (list, tuple)) else [self.constraints]

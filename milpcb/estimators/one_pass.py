@@ -232,7 +232,7 @@ class Layout:
             propensity = chances[np.arange(len(action)), action]
         wrong = np.flatnonzero(~((propensity > 0) & (propensity <= 1)))
         if len(wrong):
-            what = f"row {wrong[0] + 1}: the propensity of what was done is {propensity[wrong[0]]:g}"
+            what = f"row {wrong[0] + 1}: the propensity of the action is {propensity[wrong[0]]:g}"
             raise InputError(f"{what}, and not above 0 and at most 1")
         values, codes = {name: _entries(frame, self.schema[name]) for name in self.features}, list[Codes]()
         for column, cuts in zip(self.columns, self.cuts, strict=True):

@@ -5,7 +5,7 @@ Bernstein's inequality for all N rules of the class at once, each compared with 
 standard error of a mean, w the length of the range of its terms and L = ln(4 N K / (1 - level)), no rule's mean is off
 by more than sqrt(2 L) s + 7 w L / (3 (n - 1)) (Maurer and Pontil 2009, theorem 4, and the union bound). It holds at
 every n, for terms in the range seen, and it is wide: for trees of depth 2, L is about 25, so that intervals are some
-three times as long as ordinary ones. Rows kept aside have ordinary ones.
+three times as long as ordinary ones. Hold-out rows have ordinary ones.
 """
 
 from dataclasses import replace
@@ -51,10 +51,10 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
             raise InputError(
                 f"{option} is for the rule that looks best; leave --no-worse, --monotone and --objective out"
             )
-    with step("what each action would have given") as tick:
+    with step("scores of each action") as tick:
         learnt = ScoredRows.of(source, estimator, np.flatnonzero(~aside), tick)
     if questions.limits:
-        with step("what each action would have given of the other outcomes"):
+        with step("scores of the other outcomes"):
             how = {"confidence": questions.level, "draws": questions.draws or FEWEST, "seed": questions.seed}
             limits = [guard for limit in questions.limits for guard in limit.guards(learnt, **how)]
             estimator.constraints = [*estimator.constraints, *limits]
@@ -68,7 +68,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     claims = stable = None
     if questions.draws:
         printed = SimpleNamespace(predict=lambda _contexts: played)  # of several best ones claims are of this one
-        with step(f"what can be claimed of it, {fixed(questions.draws, 0)} searches (--draws 0 leaves it out)") as tick:
+        with step(f"claims about it, {fixed(questions.draws, 0)} searches (--draws 0 leaves it out)") as tick:
             more = {"draws": questions.draws, "level": questions.level, **again}
             claims = inference(*searched, policy=printed, progress=tick, **more)
     if questions.resamples and not own_way:
@@ -81,7 +81,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     own = evaluate(learnt.scores, policy, contexts=learnt.frame, reference=reference, in_sample=True, level=level)
     other = held_out = None
     if aside.any():
-        with step("what each action would have given in the rows kept aside") as tick:
+        with step("scores in the hold-out rows") as tick:
             other = ScoredRows.of(source, estimator, np.flatnonzero(aside), tick)
         theirs = estimator.problem(other.frame, other.scores.weight, guarded=False).constraints
         reference = best_reference(other.scores, theirs)
@@ -110,7 +110,7 @@ def _with_sections(found: Findings, question: Question, step: Step) -> Findings:
         with step(f"the value against the budget of '{questions.budget}'") as tick:
             sections["budget"] = budget_section(found, tick)
     if not found.own_way:
-        with step("what it would cost to have it otherwise") as tick:
+        with step("prices of restrictions") as tick:
             how: dict[str, Any] = {"level": questions.level, "seed": questions.seed, "progress": tick}
             draws, band = min(questions.draws, MOST_PRICED), None
             if draws:

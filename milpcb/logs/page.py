@@ -37,7 +37,7 @@ EXACTLY = (
 def page(found: Findings, command: str, digest: str | None = None) -> str:
     """Return the HTML page, which needs no network; ``command`` makes it again, ``digest`` is that of the log."""
     shown = found.state in (None, State.TARGET)
-    heading = "The rule" if shown else "What looked best, not supported"
+    heading = "The rule" if shown else "The rule that looked best, not supported"
     rule = rule_section(found, heading)
     gain, drawn = words.gain(found), bars(found.unit, first(worth_lines(found)), found.questions.level)
     worth = PageSection("What it is worth", [gain] if gain else [], bars=drawn)
@@ -63,7 +63,7 @@ def page(found: Findings, command: str, digest: str | None = None) -> str:
 def subtitle(found: Findings) -> str:
     """Return a description of the log, in a line."""
     names = ", ".join(found.actions[:NAMED]) + (", ..." if len(found.actions) > NAMED else "")
-    kept = f"; {fixed(found.aside.n, 0)} of them kept aside" if found.aside else ""
+    kept = f"; {fixed(found.aside.n, 0)} of them held out" if found.aside else ""
     read = ", read in one pass" if found.files else ""
     return f"{fixed(found.n, 0)} decisions among {fixed(len(found.actions), 0)} actions: {names}{read}{kept}"
 
@@ -132,7 +132,7 @@ def trust_table(found: Findings) -> PageTable:
 
 MARGIN = 0.04  # of the width of bars, left free at either side
 RULE, DONE = "this rule", "what was done"
-ASIDE = ", rows kept aside"
+ASIDE = ", hold-out rows"
 
 
 @dataclass(frozen=True)

@@ -77,10 +77,10 @@ def price_section(found: Findings) -> PageSection:
     """Return the table of prices: of each restriction the price, and its interval."""
     if not found.prices:
         return PageSection("")
-    heading, unit, level = "What it would cost to have it otherwise", found.unit, percent(found.questions.level)
+    heading, unit, level = "What restrictions would cost", found.unit, percent(found.questions.level)
     how = (
         "A price is how much less the best rule gives, in the rows that it was learnt from, if this restriction alone "
-        f"is imposed. The intervals ({level}) hold for all of them at once."
+        f"is imposed. The intervals ({level}) hold for all prices at once."
     )
     lines = [(price.name, *priced(unit, price)) for price in found.prices]
     headings = ("what if", f"price, {unit.words}", f"{level} interval")
@@ -193,8 +193,8 @@ def _budget_drawing(found: Findings, points: tuple[BudgetValue, ...], title: str
     labelled(axes.xaxis, f"at most this share of the people gets '{action}'", percent)
     labelled(axes.yaxis, unit.words, unit.tick)
     words = (
-        "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band is "
-        f"one for all budgets at once ({percent(found.questions.level)}); dashed is the best way to treat all alike "
+        "Each point is the value of rules learnt under its budget, on folds that they were not learnt from. The band "
+        f"is one for all budgets at once ({percent(found.questions.level)}); dashed is the best way to treat all alike "
         "that keeps the budget."
     )
     if found.state != State.TARGET:

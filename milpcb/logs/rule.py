@@ -82,7 +82,7 @@ def drawn_parts(found: Findings) -> list[DrawnPart]:
 def parts_section(found: Findings) -> PageSection:
     """Return who gets what, part by part: in hold-out rows with intervals, or else by apparent values."""
     unit, people, seen = found.unit, who(found.estimator.policy_), found.held_out or found.evaluation
-    where, looks = (" kept aside", "") if found.held_out else ("", "looks ")
+    where, looks = (" held out", "") if found.held_out else ("", "looks ")
     gained = f"{looks}better than treating all alike by"
     headings = ("part", "who", "action", f"share of rows{where}", f"{looks}worth", gained)
     rows = []

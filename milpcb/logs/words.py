@@ -57,7 +57,7 @@ def _beside(found: Findings) -> str:
         return ""
     aside, unit = found.held_out.gain, found.unit
     return (
-        f" Rows kept aside show a gain of this one rule, {unit.gain(aside.estimate)} ({unit.interval(aside)}): p is "
+        f" The hold-out rows show a gain of this one rule, {unit.gain(aside.estimate)} ({unit.interval(aside)}): p is "
         "about learning rules in this way, the interval about one rule in a few other rows, and some miss by chance."
     )
 
@@ -91,7 +91,7 @@ def _own(found: Findings, claims: Claims) -> str:
     if found.held_out is not None and found.shown_aside:
         aside = found.held_out.gain
         if claims.learning is not None or aside.lower > ends.lower:
-            ends, by = aside, " by the rows kept aside"
+            ends, by = aside, " by the hold-out rows"
     return f"the gain of this very rule is {unit.amount(ends.lower)} to {unit.gain(ends.upper)}{by} ({_sure(found)})"
 
 
@@ -106,7 +106,7 @@ def advice(found: Findings) -> str:
         return reason
     other = alike(found.reference)
     if found.state == State.EARLY and found.learning_gains:
-        check = "" if found.held_out else " or check it on rows kept aside (--holdout 0.3),"
+        check = "" if found.held_out else " or check it on hold-out rows (--holdout 0.3),"
         return f"Recommended: {other} for now. Try the rule below beside it,{check} before it replaces it."
     kept = " It is shown to keep the limits on other outcomes." if found.questions.limits else ""
     for_now = "" if found.state == State.ALIKE else ", until there are more rows"
@@ -156,7 +156,7 @@ def gain(found: Findings) -> str:
         aside = found.held_out.gain
         there = alike(found.held_out.reference)
         over = "" if there == alike(found.reference) else f" over {there}, the best there"
-        parts.append(f"in the rows kept aside at {unit.gain(aside.estimate)} ({unit.interval(aside)}){over}")
+        parts.append(f"in the hold-out rows at {unit.gain(aside.estimate)} ({unit.interval(aside)}){over}")
     estimated = f"{', and '.join(parts)}; {_sure(found)}"
     return f"The gain of the rule over {alike(found.reference)} is estimated {estimated}." if parts else ""
 

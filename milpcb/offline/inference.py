@@ -113,9 +113,9 @@ class Inference(Claim):
         ends = f"{self._amount(self.lower)} and {self._amount(self.upper)} ({level})"
         return [
             self.verdict(),
-            f"The best policy of the class looks better than {other} by {looks}, for which it was chosen.",
+            f"The best policy of the class looks better than {other} by {looks}: too much, as it was chosen for it.",
             self._evidence(),
-            f"Policies learnt on all folds but one gain {learnt} on the rest: expect about that.",
+            f"Policies learnt on all folds but one gain {learnt} on the rest: expect about this gain.",
             f"The gain of this policy is between {ends}: this holds for all policies of the class at once.",
             f"No policy of the class gains more than {self._amount(self.most)} over {other} ({level}).",
         ]

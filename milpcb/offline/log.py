@@ -106,7 +106,7 @@ def read_log(
         every row, in the order of ``actions``. (n,): of the logged action. (n, K): of every action, with sums of 1
     actions : the K names in order; None takes the distinct ones of ``action``, sorted
     group : (n,) number or name of the group of each row, such as a patient who came several times. Groups are taken to
-        be independent, the rows of one are not: folds, standard errors, resamples and rows kept aside go by groups
+        be independent, the rows of one are not: folds, standard errors, resamples and hold-out rows go by groups
 
     """
     if (reward is None) == (cost is None):
@@ -209,7 +209,7 @@ def _logged(logged: Floats) -> Floats:
     wrong = np.flatnonzero(~((logged > 0) & (logged <= 1)))
     if len(wrong):
         raise InputError(
-            f"propensity of what was done in row {wrong[0]} is {logged[wrong[0]]:g}; it must be above 0 and at most 1"
+            f"propensity of the action in row {wrong[0]} is {logged[wrong[0]]:g}; it must be above 0 and at most 1"
         )
     return logged
 
@@ -270,7 +270,7 @@ def kept_aside(log: Log, share: float, seed: int = 0) -> Bools:
         own = rng.permutation(np.flatnonzero(log.action[first] == k))
         aside[own[: round(part * len(own))]] = True
     rows = aside[members]
-    for where, what in ((rows, "kept aside"), (~rows, "left to learn from")):
+    for where, what in ((rows, "held out"), (~rows, "left to learn from")):
         if missing := set(range(len(log.actions))) - set(log.action[where].tolist()):
             raise InputError(f"of the rows {what} none has action '{log.actions[min(missing)]}'; change holdout")
     return np.asarray(rows)

@@ -194,7 +194,7 @@ class Reference:
             return self.allowed_first
         if len(self.lottery) == 1:
             return f"a lottery ({self.shares})"
-        return f"the best way to treat all alike whom the constraints treat alike ({self.shares})"
+        return f"the best lottery over the actions allowed to each ({self.shares})"
 
     @property
     def shares(self) -> str:
@@ -205,7 +205,7 @@ class Reference:
     def words(self) -> str:
         """Return a sentence on the reference that policies are compared with."""
         if self.allowed:
-            return f"Gains are over {self.name}, the best that is allowed without looking at people."
+            return f"Gains are over {self.name}, the best allowed way that treats all alike."
         return f"No way that treats all alike keeps the constraints, so gains are over {self.name}, which breaks them."
 
     def is_played(self, labels: Ints) -> bool:

@@ -169,7 +169,7 @@ def scores(
     clipped = logged if log.randomised else np.maximum(logged, least)
     if len(wrong := np.flatnonzero(~(clipped > 0))):
         raise InputError(
-            f"by model_propensity what was done in row {wrong[0]} has a propensity of {clipped[wrong[0]]:g}; give "
+            f"by model_propensity the action in row {wrong[0]} has a propensity of {clipped[wrong[0]]:g}; give "
             "min_propensity, to which it is raised, or another model"
         )
     inverse = taken / clipped[:, None]

@@ -220,9 +220,9 @@ def _read(given: Any, policies: Any) -> tuple[Log, Floats, Floats]:
         log, charge = given.log, given.logged - given.log.outcome
     if not isinstance(log, Log) or log.group is not None or log.propensity is None or log.shares:
         raise InputError(
-            "settled takes a log without groups, with the probabilities that actions were drawn with, as in "
+            "settled takes a log without groups and with the true probabilities of its actions, as in "
             "read_log(..., propensity=...), or its scores by method 'ips' without weights: with estimates its "
-            "confidence would not hold; what a model of earlier rows expects is handed over as expected="
+            "confidence would not hold; predictions by a model of earlier rows are handed over as expected="
         )
     names = own_names(policies) or log.actions
     order = matched("the log", log.actions, names)

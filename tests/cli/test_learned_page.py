@@ -60,7 +60,7 @@ def test_an_effect_is_said_first_and_then_the_rule(learnt):
     assert re.search(r"age \(sensitive\) [\d.]+ [\d.]+ to [\d.]+", sheet_of(found))
     assert re.search(r"log of 400 rows, digest [0-9a-f]{32}\. milpcb ", sheet_of(found))
     assert "valid for all rules at once, so also for the one chosen" in found.page
-    assert "looks worth" in found.page  # parts have no intervals, as no rows are kept aside
+    assert "looks worth" in found.page  # parts have no intervals, as there are no hold-out rows
 
 
 @pytest.mark.parametrize("frame", [NONE, SAME], ids=["none", "same"])
@@ -74,7 +74,7 @@ def test_without_an_effect_the_recommendation_leads(learnt, frame):
         "What it is worth",
         "No limits",
         "What the rule reads",
-        "What looked best, not supported",
+        "The rule that looked best, not supported",
     )
     assert "use the rule below" not in found.page
     assert "that keeps" not in found.page  # nothing was asked for that could be kept
@@ -94,12 +94,12 @@ def test_under_a_budget_everything_is_over_one_reference(learnt):
     assert "It is proved that no rule of its class that keeps what was asked for" in found.page
 
 
-def test_rows_kept_aside_have_intervals(learnt):
+def test_hold_out_rows_have_intervals(learnt):
     """For the rule and for each of its parts."""
     page = learnt(EFFECT, *STUMP, *CLAIMS, "--holdout", "0.3").page
-    assert "120 of them kept aside" in page
-    assert re.search(r"this rule, rows kept aside [\d.]+ [\d.]+ to [\d.]+ 120 other rows", page)
-    assert "share of rows kept aside" in page
+    assert "120 of them held out" in page
+    assert re.search(r"this rule, hold-out rows [\d.]+ [\d.]+ to [\d.]+ 120 other rows", page)
+    assert "share of rows held out" in page
 
 
 def test_the_log_of_the_policy_is_recognised(learnt, monkeypatch):
@@ -185,7 +185,7 @@ def test_two_outcomes_prices_and_rules_as_good_are_on_the_page(learnt):
         assert text in found.printed
     assert "rule 1 if " in found.page  # the rules, a leaf being its action alone
     assert "play letter" not in found.page
-    in_order(found.page, "What it would cost to have it otherwise", "hold for all of them at once", "without age")
+    in_order(found.page, "What restrictions would cost", "hold for all prices at once", "without age")
     assert re.search(r"\d rules of this kind are not shown to be worse than the best of them \(95\s% conf", found.page)
     assert "All of them read 'age'." in found.page
 

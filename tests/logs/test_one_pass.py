@@ -180,13 +180,13 @@ def test_models_are_not_fitted_to_rows_kept_aside(logs: Path) -> None:
 def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log: str) -> None:
     """A pattern and a folder are learnt from in one pass; the folder has page and policy."""
     out = tmp_path / "out"
-    assert "in the rows kept aside" in (
+    assert "in the hold-out rows" in (
         printed := command(logs / log, out, *ASKED, "--holdout", "0.3", "--unit", "$").replace("\n", " ")
     )
     assert " $ " in printed
     assert {"report.html", "policy.json", "policy.sql"} <= {path.name for path in out.iterdir()}
     page = (out / "report.html").read_text()
-    assert "this rule, rows kept aside" in page
+    assert "this rule, hold-out rows" in page
     assert "read in one pass" in page
 
 

@@ -29,9 +29,9 @@ LINES = [
     Worth("'call' for everybody", 0.5, (0.45, 0.55), ""),
     Worth("what was done", 0.4, None, ""),
     Worth("always 'write'", math.nan, None, "no rows of it among 7 people"),
-    Worth("this rule, rows kept aside", 0.53, (0.48, 0.58), "100 other rows"),
-    Worth("'call' for everybody, rows kept aside", 0.51, (0.45, 0.55), ""),
-    Worth("what was done, rows kept aside", 0.41, None, ""),
+    Worth("this rule, hold-out rows", 0.53, (0.48, 0.58), "100 other rows"),
+    Worth("'call' for everybody, hold-out rows", 0.51, (0.45, 0.55), ""),
+    Worth("what was done, hold-out rows", 0.41, None, ""),
 ]
 
 READ = (Number("age"), Number("age", 50.0), Membership("region", ("north",)), Number("visits"))

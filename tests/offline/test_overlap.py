@@ -164,7 +164,7 @@ def test_a_lottery_keeps_a_limit_by_the_ends_of_its_actions():
 
 
 def test_bars_are_of_the_same_rows():
-    """With rows kept aside the rule, treating all alike and what was done are all valued there."""
+    """With hold-out rows the rule, treating all alike and what was done are all valued there."""
     frame, done, outcome, _ = south(n=400)
     table = frame.with_columns(done=pl.Series(done.tolist()), y=outcome)
     source = make_source("log", table, Columns("done", "y", maximise=True))
@@ -172,7 +172,7 @@ def test_bars_are_of_the_same_rows():
     tree = LoggedPolicyTree(max_depth=1, method="snips")
     found = find(source, tree, asked, lambda _what: nullcontext(lambda *_: None))
     rule, alike, logged = first(worth_lines(found))
-    assert all(line.name.endswith(", rows kept aside") for line in (rule, alike, logged))
+    assert all(line.name.endswith(", hold-out rows") for line in (rule, alike, logged))
     assert rule.value == found.held_out.value.estimate
     assert alike.value == pytest.approx(found.held_out.reference.value)
     assert logged.value == pytest.approx(outcome[found.aside.numbers].mean())

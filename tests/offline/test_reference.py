@@ -95,7 +95,7 @@ def test_guard_rails_make_it_an_order_of_actions():
     found = best_reference(scored, [never(2, rows=X[:, 0]), never(1, rows=X[:, 1])])
     assert found.name == "'2' where it is allowed, else '1', else '0'"
     lots = replace(found, lottery=np.full(found.lottery.shape, 1 / 3))
-    assert lots.name.startswith("the best way to treat all alike whom the constraints treat alike")
+    assert lots.name.startswith("the best lottery over the actions allowed to each")
 
 
 def test_a_lottery_of_next_to_one_action_is_that_action():
