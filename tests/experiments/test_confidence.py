@@ -146,7 +146,7 @@ def test_tables_and_pages_have_the_columns(run):
     headings = [str(column.header) for column in summary_table(results).columns]
     assert headings[headings.index("certificate") + 1] == "90\u202f% certificate"
     words, table = dict(glossary(results)), [column.heading for column in report_table(results)["columns"]]
-    assert "at any of all rounds, is at most 10\u202f%" in words["90\u202f% certificate"]
+    assert "with probability 90\u202f%" in words["90\u202f% certificate"]
     for heading in ("regret to 3 in turn", "rounds to recover"):
         assert heading in table
         assert heading in words

@@ -23,7 +23,7 @@ def asked_for(columns: Iterable[str], start: str) -> tuple[str, str]:
 def confident_meaning(level: str) -> str:
     """Return the sentence shown beside certificates that hold with so many per cent confidence."""
     return (
-        f"A {level}\u202f% certificate is about one run: the chance that the regret of the actions that the run played "
-        f"exceeds it, at any of all rounds, is at most {100 - float(level):.10g}\u202f%, even if costs react to the "
-        "play. (Curves count the cost expected of each draw, from which the cost of what was drawn differs by chance.)"
+        f"A {level}\u202f% certificate is about one run: with probability {level}\u202f% it is above the regret of the "
+        "actions played, at all rounds at once, even if costs react to the play. (Curves show expected costs, from "
+        "which the costs of the actions drawn differ by chance.)"
     )

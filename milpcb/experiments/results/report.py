@@ -134,12 +134,12 @@ def _kept(results: Results) -> str:
     rules = words.constraint_words(results.settings)
     if not rules:
         return ""
-    return words.sentences(f"Every policy keeps: {rules}. Regret is against {results.against}.", _free(results, "that"))
+    return words.sentences(f"Every policy keeps: {rules}. Regret is against {results.against}.", _free(results, "this"))
 
 
 def _free(results: Results, rules: str) -> str:
     free = ", ".join(map(legible, results.unconstrained))
-    return f"Not bound by {rules}, as no oracle is asked: {free}." if free else ""
+    return f"Not bound by {rules}, as they use no oracle: {free}." if free else ""
 
 
 def picture(drawing: Drawing, narrow: Drawing | None = None) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _source(content: bytes, kind: str) -> str:
 
 RUN = ("environment", "policies", "oracle", "learner", "horizon")  # labels of runs that differ in the seed only
 TIES = (
-    "Of policies that cost the same each oracle or solver may return another, so the regret of learners that follow "
+    "Among policies of equal cost each oracle or solver may return another one, so the regret of learners that follow "
     "it, such as epsilon-greedy, may differ between them"
 )
 BESIDE = 3  # letters of air beside a column

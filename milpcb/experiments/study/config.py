@@ -161,7 +161,7 @@ def parse_config(
     reader.check_experiment(config)
     if not trusted and (foreign := foreign_parts(config)):
         more = f"{foreign[0]}{f'; and {len(foreign) - 1} more' * (len(foreign) > 1)}"
-        raise InputError(f"{where} asks for more than milpcb brings: {more}; look at that, then give --trust")
+        raise InputError(f"{where} uses parts from outside milpcb: {more}; read them, then give --trust")
     reader.check_settings(config)
     return config
 

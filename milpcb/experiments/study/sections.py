@@ -47,7 +47,7 @@ def _distinct(values: tuple[int, ...]) -> tuple[int, ...]:
 
 def _folder_name(name: str) -> str:
     if not (name[0].isalnum() or name[0] == "_") or name.endswith("."):
-        raise ValueError("a run's folder is called so: begin with a letter, a digit or _, and do not end with a dot")
+        raise ValueError("it names the run's folder: begin with a letter, a digit or _, and do not end with a dot")
     return name
 
 
@@ -92,7 +92,7 @@ class RunSection:
 class OwnKeys:
     """Keys of a section, beside the options of the class that it names."""
 
-    label: Annotated[Label, Field(description="what curves and tables call it")] | None = None
+    label: Annotated[Label, Field(description="its name in curves and tables")] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +100,8 @@ class LearnerKeys(OwnKeys):
     """Keys of ``[[learners]]``, with an oracle of its own, its knowledge of contexts and its longest horizon."""
 
     oracle: dict[str, Any] | None = None
-    contexts: Annotated[Contexts, Field(description="what it knows of contexts to come")] = "pool"
-    max_horizon: Annotated[int, Field(gt=0, description="it is left out at longer horizons")] | None = None
+    contexts: Annotated[Contexts, Field(description="its knowledge of future contexts")] = "pool"
+    max_horizon: Annotated[int, Field(gt=0, description="the longest horizon that it plays")] | None = None
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def overview(results: Results) -> list[Drawing]:
         axes.grid(visible=False)
 
     above = any(square.above for table in tables for square in table.values())
-    below, heading = "share of the regret of choosing at random", "Regret beside that of choosing at random"
+    below, heading = "share of the regret of choosing at random", "Regret as a share of that of random choice"
     plot = Plot(results, blocks, draw, below, rows=rows, marks=_entries(above=above))
     return [drawn(plot, "overview", heading, verdict(results), _caption(results, above=above))]
 
@@ -132,9 +132,9 @@ def _entries(*, above: bool) -> list[Entry]:
 
 def _caption(results: Results, *, above: bool) -> str:
     return sentences(
-        "Regret as a share of that of choosing at random, whose own is the row of numbers without colour.",
+        "Regret as a share of that of random choice, whose regret is the row of numbers without colour.",
         "Bold is the least of a column. Learners are in the order of their mean share.",
-        "Those that see more than others stand apart.",
+        "Learners that see more than others stand apart.",
         "A framed number is above its guarantee." if above else "No mean is above its guarantee.",
         band(results),
     )

@@ -123,7 +123,7 @@ class Results:
     def against(self) -> str:
         """The policy that regret compares with: the best in hindsight, of those that keep the constraints."""
         n = len(self.settings.get("constraints", []))
-        keeping = f"that keeps {'it' if n == 1 else 'them'}" if n else "in hindsight"
+        keeping = f"that keeps the constraint{'s' * (n > 1)}" if n else "in hindsight"
         return f"the best policy {keeping}"
 
     @property

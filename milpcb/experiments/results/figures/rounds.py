@@ -24,7 +24,7 @@ BEST: dict[str, Any] = {"color": "0.55", "linewidth": 3.0}
 DASHED: dict[str, Any] = {"color": "0.55", "linewidth": 2.0, "linestyle": (0, (2, 1))}
 MEAN_COST = (
     "Mean of the costs of rounds 1 to t: the error rate, where costs are 0 or 1. The thick grey line is the policy "
-    f"that is best in hindsight after as many rounds. The first {100 / FIRST:g}{THIN}% of the rounds are left out."
+    f"that is best in hindsight after these rounds. The first {100 / FIRST:g}{THIN}% of the rounds are left out."
 )
 Values = Callable[[Panel, str], tuple[Floats, Floats]]  # rounds (n,) and values (seeds, n) of a learner
 
@@ -197,7 +197,7 @@ def _not_drawn(results: Results) -> str:
     for panel in results.panels:
         finite = {name for name, final in panel.finals.items() if np.isfinite(final.guarantee)}
         if finite - _near(panel, loglog=False).keys():
-            return f"Guarantees of T or more, which are void, and those {FAR:g} times above all curves are not drawn."
+            return f"Vacuous guarantees (T or more) and those {FAR:g} times above all curves are not drawn."
     return ""
 
 
@@ -207,7 +207,7 @@ def _text(final: Final) -> str:
     means = {name: final.mean(column) for column, name in named.items()}
     lines = [f"{name} {number(mean)}" for name, mean in means.items() if np.isfinite(mean)]
     if np.isfinite(final.guarantee):
-        above = "" if final.guarantee < final.horizon else ": void, above T"
+        above = "" if final.guarantee < final.horizon else ": vacuous, above T"
         lines.append(f"guarantee {number(final.guarantee)}{above}")
     return "\n".join(lines)
 

@@ -15,7 +15,7 @@ from milpcb.experiments.results.figures.plots import Entry, Plot, drawn
 from milpcb.experiments.results.figures.results import MANY_SEEDS, Final, Panel, Results
 from milpcb.types import Floats
 
-ABOVE, VOID = "above T", "A guarantee above T, the largest regret there can be, is void."
+ABOVE, VOID = "above T", "A guarantee above T, the largest possible regret, is vacuous."
 GAP = 0.12  # inches between the numbers of two columns
 REST = 0.35  # opacity of what the oracle did not take
 BAR = 0.62  # of a row

@@ -36,7 +36,7 @@ def horizons(results: Results) -> list[Drawing]:
     caption = sentences(
         "On logarithmic axes regret of order T^p is a line of slope p; slopes are of means, between neighbouring T.",
         "A thin grey line through a learner's last point has the slope of its guarantee.",
-        "Dotted are guarantees below T.",
+        "Dotted lines are guarantees below T.",
         band(results, of_longest=False),
     )
     alt = f"Regret by horizons on logarithmic axes. {verdict(results)}"

@@ -16,13 +16,13 @@ PAIRED = "(95\u202f% intervals of paired differences over the seeds)"
 
 # The sentence that explains certificates, once a page.
 CERTIFICATES = (
-    "A certificate is a bound that a run computes about itself, from nothing but what its learner was shown: "
+    "A certificate is a bound on regret that is computed from the observations of the run alone: "
     "the mean of the certificates bounds mean regret, and one run's regret may lie above its own certificate."
 )
 
 RECOVERED = (
-    "Mean number of rounds after a change of the best policies in turn until regret to them grows, from one checkpoint "
-    "to another, at most at a quarter of the pace of random choice."
+    "Mean number of rounds, after a change of the best policies in turn, until regret to them grows at most a quarter "
+    "as fast as that of random choice, between two checkpoints."
 )
 
 
@@ -97,7 +97,7 @@ def void_words(results: Results) -> str:
 def glossary(results: Results) -> Iterator[tuple[str, str]]:
     """Yield terms and their meaning, in the order in which they are read."""
     finals = results.finals
-    yield "regret", f"What a learner paid more than {results.against}; below 0, it paid less."
+    yield "regret", f"The cost of a learner minus that of {results.against}."
     _, turns = asked_for(finals.columns, TURNS)
     if turns:
         best = f"Against the best {turns} policies in turn in hindsight"
@@ -114,8 +114,8 @@ def glossary(results: Results) -> Iterator[tuple[str, str]]:
     if level:
         yield f"{level}{THIN}% certificate", confident_meaning(level)
     yield "guarantee", sentences("A bound on mean regret that was known before the start.", void_words(results))
-    yield "own bound", "What the learner's own analysis proves of the run, from what it saw; a mean over the seeds."
-    best = "The best cost is the best policy's in hindsight."
+    yield "own bound", "A bound on mean regret by the learner's own analysis of the run; a mean over the seeds."
+    best = "The best cost is that of the best policy in hindsight."
     yield "mean cost", f"Per round: the error rate, where costs are 0 or 1. {best}"
 
 

@@ -76,7 +76,7 @@ def test_a_guarantee_of_t_or_more_is_void(guarantee, drawn):
     """After 100 rounds no regret is above 100: from there on a guarantee is named as void in place of a line."""
     figure = drawn_play(curves(guarantee))
     assert dotted(figure) == [guarantee] * drawn
-    assert ("void, above T" in texts(figure)) != drawn
+    assert ("vacuous, above T" in texts(figure)) != drawn
     assert ("guarantee at T" in texts(figure)) == drawn
 
 
@@ -105,7 +105,7 @@ def test_the_rounds_are_those_that_the_learner_played():
     results = Results(pl.concat([whole, short], how="diagonal"), "study")
     (drawing,) = regret(results)
     assert dotted(drawing.figure) == []
-    assert "void, above T" in texts(drawing.figure)
+    assert "vacuous, above T" in texts(drawing.figure)
     assert "are not drawn" in drawing.caption
     (ends,) = finals(results)
     assert "above T" in texts(ends.figure)

@@ -82,10 +82,10 @@ def test_constraints_are_said_in_words_wherever_regret_is(make_frame):
     results = Results(frame, "t", BUDGET)
     page = report_page(results, "").replace("\u202f", " ")
     assert "Every policy keeps: share_at_most (action = 2, share = 0.2)." in page
-    assert "Not bound by that, as no oracle is asked: uniform." in page
-    assert "Not bound by the side constraints, as no oracle is asked: uniform." in str(summary_table(results).caption)
+    assert "Not bound by this, as they use no oracle: uniform." in page
+    assert "Not bound by the side constraints, as they use no oracle: uniform." in str(summary_table(results).caption)
     (drawing,) = draw(results, ["regret"])
-    assert drawing.figure.axes[0].get_ylabel() == "regret against the best policy that keeps it"
+    assert drawing.figure.axes[0].get_ylabel() == "regret against the best policy that keeps the constraint"
     free = Results(frame, "t")
     assert "Every policy keeps" not in report_page(free, "")
     assert summary_table(free).caption is None

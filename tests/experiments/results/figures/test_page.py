@@ -49,7 +49,7 @@ def test_the_first_screen_asks_and_answers(results, page):
 
 def test_words_are_explained_once(results, page):
     """The meaning of a certificate stands in the glossary alone, and only terms that the study has are there."""
-    assert page.count("from nothing but what its learner was shown") == 1
+    assert page.count("from the observations of the run alone") == 1
     assert {"regret", "certificate", "guarantee", "own bound"} <= dict(glossary(results)).keys()
 
 
