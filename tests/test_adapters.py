@@ -107,12 +107,12 @@ def test_what_cannot_be_is_refused():
     refused(lambda: CobaLearner(TREES, "exp5"), "did you mean 'exp4'", error=UnknownNameError)
     refused(lambda: CobaLearner(TREES, "exp4", rat="certified"), "has no option 'rat'")
     learner = CobaLearner(TREES, "uniform")
-    refused(lambda: learner.learn([0, 0], "l", 1.0, 0.5), "learn needs the predict of the same round")
+    refused(lambda: learner.learn([0, 0], "l", 1.0, 0.5), "learn must follow predict in the same round")
     refused(lambda: learner.predict([0, 0], ["l", "r", "m"]), "must offer the same 2")
     learner = CobaLearner(TREES, "uniform")
     action, _ = learner.predict([0, 0], ["l", "r"])
     for context_, other in (([0, 0], "lr".replace(action, "")), ([1, 0], action)):
-        with pytest.raises(InputError, match="learn needs the predict of the same round"):
+        with pytest.raises(InputError, match="learn must follow predict in the same round"):
             learner.learn(context_, other, 1.0, 0.5)
     learner.learn([0, 0], action, 1.0, 0.5)
     refused(lambda: learner.predict([0, 0], ["r", "l"]), "every round must offer the same 2")

@@ -127,7 +127,7 @@ def test_every_decision_is_counted_once() -> None:
     learner: Any = learner_of(bandit)
     lines = bandit.statement().splitlines()
     assert lines[0] == "60 decisions cost 45 in all, 0.75 each."
-    assert f"the baseline alone made {learner.rounds_of_baseline} of all 75 decisions." in lines[3]
+    assert f"it alone made {learner.rounds_of_baseline} of all 75 decisions." in lines[3]
     assert lines[-2:] == [
         "The cost of 10 more decisions is not known yet, and not counted here.",
         (
@@ -146,7 +146,7 @@ def test_why_the_baseline_still_decides_is_stated() -> None:
     while not learner.at_limit:
         bandit.act([20])
     waits = f"each cost that is not known ({learner.unknown}) counts as 1"
-    assert f"The next decision is left to it too, as no more may be risked yet: {waits}." in bandit.statement()
+    assert f"The baseline makes the next decision too, as no more may be risked yet: {waits}." in bandit.statement()
     assert bandit.act([20]).probabilities == (0.0, 1.0)
 
 
@@ -156,5 +156,5 @@ def test_a_statement_says_what_stands_for_a_new_action_and_what_came_from_a_log(
     bandit = Bandit.from_log(TREES, log)
     bandit.add_action("visit")
     assert bandit.statement().splitlines()[-1:] == [
-        "Before 'visit' came, policies that name it are taken to play the first action instead.",
+        "Before 'visit' came, policies that play it count as playing the first action.",
     ]

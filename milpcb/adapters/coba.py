@@ -81,7 +81,7 @@ class CobaLearner:
         played = [(known, done) for known, done, _ in self._open]
         if (asked := (numbers(context), action)) not in played:
             raise InputError(
-                "learn needs the predict of the same round: this learner learns from what it played itself"
+                "learn must follow predict in the same round: this learner learns from its own actions only"
             )
         self.bandit.learn(self._open[played.index(asked)][-1], reward=reward)
         del self._open[played.index(asked)]

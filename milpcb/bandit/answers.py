@@ -228,12 +228,12 @@ class BanditAnswers(BanditParts):
             promise += f", and 1 for each decision that a person changed to something else ({n} so far)"
         sure, paid = _percent(confidence), as_count(learner.ledger.cost)
         yield f"With {sure} confidence all decisions so far, at every moment, cost {promise}."
-        left = f"the baseline alone made {as_count(learner.rounds_of_baseline)} of all {as_count(self._made)} decisions"
-        yield f"It would have cost at least {as_count(floor(learner.floor))}, and {paid} was paid; {left}."
+        left = f"it alone made {as_count(learner.rounds_of_baseline)} of all {as_count(self._made)} decisions"
+        yield f"The baseline would have cost at least {as_count(floor(learner.floor))}, and {paid} was paid; {left}."
         if learner.at_limit:
             unknown = f": each cost that is not known ({as_count(learner.unknown)}) counts as 1"
             waits = unknown if learner.unknown else ""
-            yield f"The next decision is left to it too, as no more may be risked yet{waits}."
+            yield f"The baseline makes the next decision too, as no more may be risked yet{waits}."
 
     @property
     def _made(self) -> int:
@@ -243,7 +243,7 @@ class BanditAnswers(BanditParts):
         book = self._rounds.book
         if self._rounds.added:
             names = ", ".join(f"'{name}'" for name in self._rounds.added)
-            yield f"Before {names} came, policies that name it are taken to play the first action instead."
+            yield f"Before {names} came, policies that play it count as playing the first action."
         if book.overridden:
             of_all = f"Of {counted(self._made, 'decision')}, a person overrode {as_count(len(book.overridden))}"
             yield f"{of_all}; that cost counts in full."

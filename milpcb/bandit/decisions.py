@@ -42,7 +42,7 @@ class Override:
 
     def __post_init__(self) -> None:
         if str(self.instead) == str(self.action):
-            done = f"'{self.instead}' is what decision '{self.decision}' was"
+            done = f"decision '{self.decision}' was '{self.instead}' already"
             raise InputError(f"{done}: nothing is overridden; learn its cost")
         for name, given in (("by", self.by), ("reason", self.reason)):
             if not isinstance(given, str) or (name == "by" and not given.strip()):

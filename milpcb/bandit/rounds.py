@@ -260,7 +260,7 @@ class DecisionRounds:
             name = type(self.learner).__name__
             raise InputError(f"{name} takes costs in order: decision '{decision.id}', made after it was saved, is lost")
         if decision.action not in self.names or len(decision.probabilities) > len(self.names):
-            raise InputError(f"decision '{decision.id}' was drawn among actions that came later: add them first")
+            raise InputError(f"decision '{decision.id}' was drawn with actions added later: add them first")
         context = replace(self.reader.read_row(decision.context), row=dict(decision.beside))
         law, finished = list(decision.probabilities), self.learner.played
         row, groups = self._begin_elsewhere(context, law, 0)

@@ -162,7 +162,7 @@ class Why:
             "baseline": f"the baseline decided alone, and the rule plays {self.rule} here",
             "no choice": f"nothing else was available, and the rule plays {self.rule} here",
         }
-        where = f", as {' and '.join(self.path)}" if self.path else ""
+        where = f" ({' and '.join(self.path)})" if self.path else ""
         lines = [f"{self.action} (probability {self.probability:.3g}): {reasons[self.by]}{where}."]
         it = "the best policy" if self.by == "majority" else "it"
         change = "No change of a single feature would alter that."
