@@ -254,7 +254,7 @@ class Ledger:
     def _check_union(self, oracle: Minimiser) -> None:
         if np.isnan(oracle.log_union):
             raise InputError(
-                "how many policies there are is not known before all contexts are; hand in an oracle that is opened on "
+                "the number of policies is not known before all contexts are; hand in an oracle that is opened on "
                 "all contexts, or take a class with explicit cut points and kind 'search'"
             )
 

@@ -87,7 +87,7 @@ def _check(name: str, value: Any, n_features: int, n_actions: int) -> None:
     elif name in ("feature", *ACTIONS) and type(value) is int:
         most = n_features if name == "feature" else n_actions
         if value < 0 or (most and value >= most):
-            raise ValueError(f"its {name} {value} is not there")
+            raise ValueError(f"its {name} {value} is out of range")
 
 
 def _check_binary(part: Any) -> None:

@@ -104,7 +104,7 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path, monkeypatch):
 
 
 BAD_JSON = {
-    '{"a": 1, "a": 2}': "'a' stands twice",
+    '{"a": 1, "a": 2}': "'a' occurs twice",
     "[NaN]": "NaN is no number",
     "[-Infinity]": "no number",
     "[1e999]": "beyond the largest number",

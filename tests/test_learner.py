@@ -189,10 +189,10 @@ def test_every_learner_is_given_horizon_and_seed(name: str) -> None:
 
 
 def test_a_learner_without_an_oracle_is_handed_one() -> None:
-    """Else it says that nothing names the policies it is compared with; a learner with one may be handed another."""
+    """Else it says that the policies to compare with are not known; a learner with one may be handed another."""
     hedge, uniform = Hedge(ORACLE, horizon=10), Uniform(3)
     for ask in (uniform.policy, uniform.certificate, uniform.certificate_error):
-        refused(ask, "Uniform asks no oracle", "hand one in", "certificate(oracle)")
+        refused(ask, "Uniform has no oracle", "hand in an oracle", "certificate(oracle)")
     for learner in (hedge, uniform):
         q = learner.act(1)
         learner.learn(1, 1, 0.5, float(q[1]))

@@ -92,7 +92,7 @@ class LabelConstraint:
 
     def matrix(self, n_contexts: int, n_actions: int) -> Floats:
         """Return the weights as a float array; raises InputError on a wrong shape or a non-finite entry."""
-        real("the upper of a constraint", self.upper, "a finite number", lambda _upper: True)
+        real("the upper bound of a constraint", self.upper, "a finite number", lambda _upper: True)
         weights = number_array(f"the weights of constraint {self.label}", self.weights)
         if weights.shape != (n_contexts, n_actions):
             fix = f"give one row per context and one column per action: {(n_contexts, n_actions)}"

@@ -36,7 +36,7 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
         # NaN is neither; the dot product is all there is to do on the path of every decision
         row, column = np.argwhere(~(np.abs(array) <= LARGEST))[0]
         where = f"contexts[{row}, {column}] is {array[row, column]}"
-        raise InputError(f"{where}; replace or drop what is not finite, or beyond {LARGEST:g}")
+        raise InputError(f"{where}; replace or drop numbers that are not finite, or beyond {LARGEST:g}")
     array.setflags(write=False)
     return array
 

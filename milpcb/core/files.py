@@ -114,7 +114,7 @@ def append(target: Path, text: str) -> None:
     with os.fdopen(os.open(target, flags, 0o666), "a", encoding="utf-8") as file:
         state = os.fstat(file.fileno())
         if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
-            raise OSError(errno.EINVAL, "it is no plain file of its own", str(target))
+            raise OSError(errno.EINVAL, "it is no plain file, or has a second name", str(target))
         file.write(text)
 
 

@@ -149,5 +149,5 @@ def _distinct(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(listed):
         names = [name for name, _ in listed]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"'{clipped(twice)}' stands twice in one table")
+        raise ValueError(f"'{clipped(twice)}' occurs twice in one table")
     return found

@@ -55,5 +55,5 @@ def _restored(value: Any, state: Any) -> Any:
     elif value is not None:
         return type(value)(state)
     elif state is not None:
-        raise TypeError(f"{state!r} stands where nothing was kept")
+        raise TypeError(f"{state!r} is given where None was saved")
     return value

@@ -53,7 +53,7 @@ def check_levels(done: Sequence[Any]) -> None:
     """Raise InputError where ``done``, the actions in the rows of a log, are amounts."""
     amounts = {value for value in set(done) if isinstance(value, (float, Decimal)) and value % 1}
     if amounts and len(set(done)) > MOST_LEVELS:
-        what = f"what was done are {len(set(done))} different numbers, such as {min(amounts):.6g}"
+        what = f"the actions are {len(set(done))} different numbers, such as {min(amounts):.6g}"
         raise InputError(f"{what}: a dose is no list of actions; give levels, as of pandas.cut(dose, 4).astype(str)")
 
 
@@ -135,14 +135,14 @@ def matched(what: str, own: Sequence[str], names: Sequence[str]) -> Ints:
             return np.array([list(alike).index(name) for name in names], dtype=np.int64)
         if numbers in (list(own), list(names)) and not set(own) & set(names):
             return np.arange(len(names))
-    both = f"{shown(list(own))}, and those that it is for {shown(list(names))}"
+    both = f"{shown(list(own))}, but must be {shown(list(names))}"
     raise InputError(f"the actions of {what} are {both}: give both the same names; their order may differ")
 
 
 def check_order(what: str, own: Sequence[str], names: Sequence[str]) -> None:
     """Raise InputError unless ``own``, the actions of ``what``, are ``names`` in this order; without names all pass."""
     if own and names and not np.array_equal(matched(what, own, names), np.arange(len(names))):
-        raise InputError(f"{what} has the actions {shown(list(own))}, and not in the order of {shown(list(names))}")
+        raise InputError(f"{what} has the actions {shown(list(own))}; their order must be {shown(list(names))}")
 
 
 def columns_of(what: str, columns: Sequence[str], named: Sequence[Any], actions: Sequence[str]) -> tuple[str, ...]:

@@ -105,7 +105,7 @@ def _compared(found: re.Match[str], name: str, column: Values, test: str) -> Boo
         side = found["side"]
         return np.asarray(compared if side is None else np.where(np.isnan(column), side == "or", compared))
     if sign not in ("=", "!=", "is not"):
-        raise InputError(f"column '{name}' holds categories, which '{test}' compares; write '{name} = {written}'")
+        raise InputError(f"column '{name}' holds categories, but '{test}' compares numbers; write '{name} = {written}'")
     if found["side"] is not None:
         raise InputError(
             f"column '{name}' holds categories, and '(or missing)' is for numbers: write strings in quotes"
@@ -166,6 +166,6 @@ def _plainly(value: Value) -> str:
 def _none(text: str, values: Mapping[str, Values], name: str = "") -> InputError:
     """Return the error on a text that is no test, or one of a column that is not there."""
     if any(text.startswith((f"{column} ", f"{name_in_words(column)} ")) for column in values):
-        return InputError(f"the condition '{text}' is none: write, for example, 'age = 1' or 'age is missing'")
+        return InputError(f"'{text}' is no condition: write, for example, 'age = 1' or 'age is missing'")
     near = did_you_mean(name or text.split(" ", maxsplit=1)[0], values)
     return InputError(f"the condition '{text}' does not begin with a column{near}")

@@ -141,7 +141,7 @@ def check_once(what: str, names: Sequence[Any]) -> None:
 def no_such(what: str, name: str, there: Iterable[str]) -> InputError:
     """Return the error on a missing name: it lists the names there are, and guesses none."""
     own, others = clipped(name), clipped(", ".join(map(str, there)), 200) or "nothing"
-    return InputError(f"{what} '{own}', but {others}: add it, or call the right one of these '{own}'")
+    return InputError(f"{what} '{own}', but {others}: add it, or rename one of these to '{own}'")
 
 
 def _place(name: str, there: Sequence[str]) -> int:

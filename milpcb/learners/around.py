@@ -287,5 +287,5 @@ def _function(bound: float | Callable[[int], float] | None, oracle: Any, K: int)
     require("guarded", oracle, "action_weights")
     log_size = max(0.0, oracle.log_derivations)
     if not np.isfinite(log_size):
-        raise InputError("how many policies there are is not known; give bound=")
+        raise InputError("the number of policies is not known; give bound=")
     return lambda t: 2 * float(np.sqrt(t * K * log_size)) + ALLOWED

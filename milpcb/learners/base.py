@@ -343,7 +343,7 @@ class Learner(ABC):
         asked = self.oracle if oracle is None else oracle
         if asked is None:
             raise InputError(
-                f"{type(self).__name__} asks no oracle, so nothing names the policies that it is compared with; "
-                "hand one in that is opened on the contexts of the play, as in certificate(oracle)"
+                f"{type(self).__name__} has no oracle, so the policies to compare with are not known; "
+                "hand in an oracle that is opened on the contexts of the play, as in certificate(oracle)"
             )
         return asked

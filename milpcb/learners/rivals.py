@@ -97,7 +97,7 @@ def _check(arguments: str) -> None:
             next(words, None)
         elif word not in FLAGS:
             raise InputError(
-                f"arguments: VW's option '{clipped(word)}' is not taken here{did_you_mean(word, FLAGS | WITH_VALUE)}"
+                f"arguments: VW's option '{clipped(word)}' is refused{did_you_mean(word, FLAGS | WITH_VALUE)}"
             )
     if "--cb_explore_adf" not in arguments.split():
         raise InputError("arguments must have --cb_explore_adf: with it VW returns a probability for each action")

@@ -26,7 +26,7 @@ def arguments(make: Callable[..., Any]) -> Mapping[str, Parameter]:
     for name, parameter in found.items():
         if parameter.kind not in NAMED:
             raise InputError(
-                f"{_name(make)} must name all its arguments, so that they can be options; '{name}' is open"
+                f"{_name(make)} must name all its arguments, so that they can be options; '{name}' takes any number"
             )
     return found
 

@@ -146,7 +146,7 @@ class OpenedMonotone(Opened):
         return MonotoneEncoding(self._order, self.n_actions)
 
     def describe_search(self) -> str:
-        return "a minimum cut of the graph of contexts that must not play less than another"
+        return "a minimum cut in the graph of the order of contexts"
 
     def search(self) -> Search:
         from policies.monotone.search import MonotoneSearch  # with it numba, which takes a second to import

@@ -102,7 +102,7 @@ def test_contexts_that_arrive() -> None:
     assert np.isfinite(learners[0].certificate(confidence=0.95))
     counted = GrowingOracle(trees, contexts, kind="milp")  # opened on the contexts so far, and counted on them
     learner = Uniform(n_actions=3)
-    with pytest.raises(InputError, match="how many policies there are is not known"):
+    with pytest.raises(InputError, match="the number of policies is not known"):
         learner.certificate(counted, confidence=0.95)
 
 

@@ -81,8 +81,8 @@ def test_trees_that_are_refitted_find_the_right_actions():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--cb_explore_adf --squarcb", "'--squarcb' is not taken here; did you mean '--squarecb'"),
-        ("--cb_explore_adf -f model", "'-f' is not taken here"),
+        ("--cb_explore_adf --squarcb", "'--squarcb' is refused; did you mean '--squarecb'"),
+        ("--cb_explore_adf -f model", "'-f' is refused"),
         ("--squarecb", "must have --cb_explore_adf"),
         ("--cb_explore_adf --epsilon x", "VW does not take its arguments: .*x"),
         (3, "one string, got 3"),

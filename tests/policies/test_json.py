@@ -87,8 +87,8 @@ LISTED = ListedPolicy(0, np.array([[0.0], [1.0]]), np.array([0, 1]), Names((), (
     [
         (THREE, ("cuts",), [2.0, 1.0], "its cuts are not in increasing order"),
         (THREE, ("cuts",), [1.0, float("inf")], "Infinity is no number"),
-        *((THREE, ("feature",), feature, f"its feature {feature} is not there") for feature in (-1, 2)),
-        *((THREE, ("actions", 2), action, f"its actions {action} is not there") for action in (-2, 7)),
+        *((THREE, ("feature",), feature, f"its feature {feature} is out of range") for feature in (-1, 2)),
+        *((THREE, ("actions", 2), action, f"its actions {action} is out of range") for action in (-2, 7)),
         (DecisionTree(Split(0, 0.5, Leaf(0), Leaf(1), binary=True)), ("root", "threshold"), 7.0, BINARY),
         (ThresholdRule(0, (0.5,), (0, 1), binary=True), ("cuts", 0), 1.0, BINARY),
         (BoxRule((Interval(0, 0.5, None, binary=True),), 0, 1), ("intervals", 0, "lower"), -1.0, BINARY),
@@ -130,7 +130,7 @@ def test_a_column_that_is_neither_0_nor_1_inside_is_refused(inside):
     document = json.loads(rule.to_json())
     assert from_json(json.dumps(document)) == rule
     document["names"]["columns"][0]["inside"] = inside
-    with pytest.raises(MilpcbError, match=f"its inside {inside} is not there"):
+    with pytest.raises(MilpcbError, match=f"its inside {inside} is out of range"):
         from_json(json.dumps(document))
     with pytest.raises(MilpcbError, match=BINARY):
         from_json(replace(rule, root=replace(rule.root, threshold=float(inside))).to_json())
