@@ -1,4 +1,4 @@
-"""Confidence bounds by betting: what the estimated costs of one run prove of the policies' true costs.
+"""Confidence bounds by betting: bounds on the policies' true costs from the estimated costs of one run.
 
 Formulas are those of statement 16 of milpcb/theory/confidence.md, derived for this project: c is the cost of the action
 played, e >= 0 its estimate, lambda a stake and l = -log(1 - lambda).

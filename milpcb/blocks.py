@@ -39,8 +39,8 @@ class InTurn(NamedTuple):
 class ProvedChange(NamedTuple):
     """A proof that no policy has paid as little, over all rounds, as ``changes`` + 1 in turn.
 
-    The first ``after`` numbers of rounds are those after which one follows another; every policy has paid more than
-    ``single``, and these at most ``in_turn``, which is less.
+    One policy follows another after the rounds ``after``; every single policy has paid more than ``single``, and these
+    in turn at most ``in_turn``, which is less.
     """
 
     changes: int

@@ -55,7 +55,7 @@ class Ledger:
     1[y = a] given the past is at most the cost of a, as that of c / q. The standard error of a certificate leaves out
     of account that the minimiser was chosen by the same numbers.
 
-    Sums are, in this order: of e, (e - c)^2, c^2, of what each stake proves of costs, and of what it proves of gains 1
+    Sums are, in this order: of e, (e - c)^2, c^2, of the proved costs by each stake, and of the gains it proves, 1
     - c, of which (1 - c) w is the estimate, w >= 0 with a mean of w 1[y = a] of at most 1.
     """
 

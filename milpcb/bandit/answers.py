@@ -107,8 +107,8 @@ class BanditAnswers(BanditParts):
     def settled(self, eps: float, confidence: float = 0.95) -> Settled:
         """Return whether no policy is better than the best-looking one by ``eps``, in the unit of costs or rewards.
 
-        That holds with the ``confidence`` however often one asks, if contexts and costs are i.i.d., and late costs come
-        no sooner for some actions or outcomes. Raises what milpcb.offline.settled does, InputError without a log, with
+        The answer holds with the ``confidence`` at any number of looks, if contexts and costs are i.i.d. and late costs
+        come no sooner for some actions or outcomes. Raises as milpcb.offline.settled, InputError without a log, with
         a learner without a floor, under constraints, and once an action was added or was not available.
         """
         from milpcb.offline import settled  # it needs more than a service does

@@ -1,7 +1,7 @@
 """Decisions, and the record that a bandit keeps of them: which are open, and which were learnt.
 
 An id is SESSION-NUMBER-TOKEN. A session has a random name; a new one begins when a bandit is made, loaded, copied or
-forked, and numbers its decisions. So no id is given twice, and the record need not list what was learnt: in a known
+forked, and numbers its decisions. So no id is given twice, and the record need not list learnt decisions: in a known
 session, every number below the count that is not open was learnt, or given up.
 """
 
@@ -64,7 +64,7 @@ class Decision:
     probability : with which it was drawn; 1 where the learner draws within ``act`` (Learner.hides_law)
     probabilities : of every action, in the order of the class
     context : the features as they came, in the order of the class
-    beside : names and values of what only constraints and groups read
+    beside : names and values of columns that only constraints and groups read
     seal : signature of all other fields by the bandit's key
     rule_number, leaf : the rule in force, if any, and the part of it that the context is in; see Bandit.rule
 
@@ -128,7 +128,7 @@ class Book:
         self.begin_session()
 
     def begin_session(self) -> None:
-        """Number decisions anew from here on; what was made before keeps its ids."""
+        """Number decisions anew from here on; earlier ones keep their ids."""
         self.session = secrets.token_hex(8)
 
     def enter(self, decision: Decision, action: int, aside: Aside, groups: list[int]) -> Decision:

@@ -110,10 +110,10 @@ class BanditParts:
     _scale: Scale
 
     def save(self, path: str | Path) -> None:
-        """Write everything to a JSON file, from which ``load`` goes on, with draws of its own; replaces an old one.
+        """Write everything to a JSON file, replacing an old one; ``load`` goes on from it, with draws of its own.
 
         Readers see the old file or the new one, whole; decisions can be made meanwhile. The file holds the key
-        by which decisions are recognised: who reads it can forge them. Raises InputError where it cannot be written, or
+        by which decisions are recognised: its readers can forge them. Raises InputError where it cannot be written, or
         would be larger than ``load`` reads (1 GB).
         """
         with self._saving:  # files replace each other in the order of their states, and nobody waits for the disk
@@ -123,7 +123,7 @@ class BanditParts:
     def load(cls, path: str | Path, policies: PolicyClass | None = None) -> Self:
         """Return the bandit that ``save`` wrote; ``policies`` for your own class, which the file does not describe.
 
-        Raises InputError on any other file, and on one that names what is not registered: no file runs code.
+        Raises InputError on any other file, and on one that names an unregistered class: no file runs code.
         """
         state = read(as_path(path))
         try:

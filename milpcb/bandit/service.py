@@ -49,15 +49,15 @@ class Bandit(BanditAnswers):
         have more columns than the features, for these to read
     values : of features that hold strings, or may be missing: the strings, and None for missing, as in
         ``{"region": ["north", "south"], "income": [None]}``. Codes, and strings that constraints read, are declared too
-    baseline : what is done today, an action or a policy of milpcb: with probability ``confidence``, at every moment,
+    baseline : current practice, an action or a policy of milpcb: with probability ``confidence``, at every moment,
         all decisions so far cost at most (1 + ``loss``) times its cost; see milpcb.learners.Conservative
-    loss, confidence : those of the baseline
+    loss, confidence : of the baseline
     groups : conditions on contexts, such as "region = north": see ``by_group``
-    options : those of the learner, as ``rate="certified"`` of "exp4"; ``milpcb list exp4`` explains them
+    options : of the learner, such as ``rate="certified"`` of "exp4"; ``milpcb list exp4`` explains them
 
     Raises
     ------
-    InputError, UnknownNameError (learner, oracle, options), and what opening the oracle raises
+    InputError, UnknownNameError (learner, oracle, options), and the errors of opening the oracle
 
     """
 
@@ -110,7 +110,7 @@ class Bandit(BanditAnswers):
         Certificates hold if actions were drawn with the probabilities of the log, given all rows before.
 
         Raises InputError on a log without probabilities, or with estimates, where the learner takes costs in order, and
-        with a baseline; what reading contexts raises; UnknownNameError on an action that the class lacks.
+        with a baseline; the errors of reading contexts; UnknownNameError on an action that the class lacks.
         """
         bandit = cls(policies, learner, **options)
         rounds = bandit._rounds
@@ -140,7 +140,7 @@ class Bandit(BanditAnswers):
         """Return a decision for each row of a data frame, an array (n, d) or a list of contexts; see ``act``.
 
         ``available`` is as for ``act``, the same for all rows, or a list of such, one for each, or a table of booleans.
-        For learners that take costs late. Raises what ``act`` raises; then no decision is made for any of the rows.
+        For learners that take costs late. Raises the errors of ``act``; then no decision is made for any of the rows.
         """
         read = self._rounds.reader.read_all(table)
         available = records(available) if is_frame(available) else available
@@ -161,11 +161,11 @@ class Bandit(BanditAnswers):
             self._rounds = self._rounds.with_action(name)
 
     def learn(self, decision: Decision | str, *, cost: Any = None, reward: Any = None) -> None:
-        """Take in what a decision cost, or the reward it earned, within its range; each decision once.
+        """Learn the cost of a decision, or the reward it earned, within its range; each decision once.
 
-        ``decision`` is the decision, its id, or what it was stored as; one that was made after the file was saved is
-        taken whole, if the learner takes costs late. Raises InputError on anything else; nothing is learnt then. What
-        the learner raises, such as OracleInexact, ends the decision as ``give_up`` does.
+        ``decision`` is the decision, its id, or its stored text; a decision that was made after the file was saved is
+        taken whole, if the learner takes costs late. Raises InputError on anything else; nothing is learnt then. An
+        error of the learner, such as OracleInexact, ends the decision as ``give_up`` does.
         """
         with self.lock:
             self._rounds.learn(decision, self._scale.paid(cost, reward))
