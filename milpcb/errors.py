@@ -61,7 +61,7 @@ class SolverMissingError(MilpcbError):
 
 
 class ExtraMissingError(MilpcbError, ImportError):
-    """A part of milpcb was asked for whose packages are not installed; the message gives the pip line."""
+    """The packages of a part of milpcb are not installed; the message gives the pip line."""
 
 
 class SolverFailedError(MilpcbError):
@@ -73,7 +73,7 @@ class SolverLicenceError(SolverFailedError):
 
 
 class OracleInexact(MilpcbError):  # noqa: N818 - the name is fixed by the contract
-    """A value was asked for that the solver did not prove."""
+    """The solver did not prove the value of a query."""
 
 
 class OracleDisagreement(MilpcbError):  # noqa: N818 - a sibling of OracleInexact

@@ -1,4 +1,4 @@
-"""``milpcb evaluate``: what a policy is worth by a log that it was not learnt from."""
+"""``milpcb evaluate``: the value of a policy by a log that it was not learnt from."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def evaluate(
 ) -> None:
     """Estimate from LOG the value of POLICY, beside those of each single action and of the log's actions.
 
-    POLICY is a file of milpcb learn (policy.json), or what policy.to_json() returned. Without it the constants are
+    POLICY is a file of milpcb learn (policy.json) or of policy.to_json(). Without it the constants are
     compared. LOG is a .csv or .parquet file with a line for each decision, or a run directory. With policy.json the
     columns of actions and outcomes need not be named. The intervals are for a policy that was fixed
     without these rows.

@@ -1,4 +1,4 @@
-"""``milpcb learn``: the best readable policy by a log, what can be claimed of it, and a page that reports it."""
+"""``milpcb learn``: the best readable policy by a log, the claims about it, and a page that reports it."""
 
 from __future__ import annotations
 

@@ -131,9 +131,9 @@ def folder() -> str | None:
 def compile_code(*, workers: int | None) -> None:
     """Compile the searches of all built-in policy classes to machine code, so that no first query waits for it.
 
-    The code is kept in NUMBA_CACHE_DIR, else in the folder for caches of the user. Whoever runs this in the recipe of a
-    container image sets NUMBA_CACHE_DIR to a folder of the image, there and where the image runs. What is there already
-    is loaded, not compiled again; a new version of milpcb, numba or Python needs code of its own.
+    The code is kept in NUMBA_CACHE_DIR, else in the folder for caches of the user. To run this in the recipe of a
+    container image, set NUMBA_CACHE_DIR to a folder of the image, there and where the image runs. Code that is there
+    already is loaded, not compiled again; a new version of milpcb, numba or Python needs code of its own.
     """
     from milpcb.experiments.run.backends import cores
 

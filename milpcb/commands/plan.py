@@ -1,4 +1,4 @@
-"""``milpcb plan`` and ``milpcb bound``: the rows that a trial needs, and what theorems guarantee of a study."""
+"""``milpcb plan`` and ``milpcb bound``: the rows that a trial needs, and the guarantees of theorems for a study."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _dry_run(config: Config, path: Path) -> None:
 
 
 def execute(config: Config, path: Path, backend: str | None, workers: int | None, mode: str) -> None:
-    """Run a config into a directory, draw and report; raises MilpcbError with what is kept when it is interrupted."""
+    """Run a config into a directory, draw and report; at an interrupt raises MilpcbError with the cells kept."""
     from milpcb.experiments.run.runner import run as run_all
 
     directory = RunDirectory(path)
@@ -168,7 +168,7 @@ def plot(directories: tuple[Path, ...], figures: tuple[str, ...], target: Path |
 
     There are regret, finals (regret at T), times, horizons (regret against T) and others: milpcb list figures shows
     all. With --width, --font-size or a label figures are drawn for a paper: 3.4 inches wide, letters as text in svg
-    and pdf, what lines and bands are on standard output for the caption.
+    and pdf, and words for the caption on standard output.
     """
     form["paper"] = any(form[name] is not None for name in ("width", "font_size", "xlabel", "ylabel"))
     if form["interactive"] and (form["formats"] or form["paper"]):

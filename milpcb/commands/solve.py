@@ -1,4 +1,4 @@
-"""``milpcb solve``: one query to an oracle; ``milpcb certify``: what a log of rounds proves of regret, by a query."""
+"""``milpcb solve``: one query to an oracle; ``milpcb certify``: the regret that a log of rounds proves, by a query."""
 
 import json
 from contextlib import suppress

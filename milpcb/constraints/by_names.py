@@ -290,7 +290,7 @@ def of_document(document: Mapping[str, Any]) -> NamedConstraint:
 
 
 def called(action: Any) -> str:
-    """Return how messages call an action."""
+    """Return the name of an action in messages."""
     return action if isinstance(action, str) else f"action {action}"
 
 

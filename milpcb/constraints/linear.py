@@ -1,4 +1,4 @@
-"""The one linear side constraint on policies: as it is written, and bound to what a search or a solver adds up.
+"""The one linear side constraint on policies: as written, and bound to the totals of a search or a solver.
 
 A LabelConstraint is written on the rows of contexts. Bound to an oracle it is a SideConstraint, on the sums by distinct
 context and action. A linear map takes that to other sums, such as leaf totals, and everything that keeps constraints
@@ -80,7 +80,7 @@ class LabelConstraint:
     ----------
     weights : (m, K) over the rows of the contexts, of any sign
     upper : the largest total; one counts as within it up to ``1e-9 * sum_j max_a |weights[j, a]|``
-    name : what an error calls the constraint when no policy can satisfy it
+    name : of the constraint in the error when no policy can satisfy it
     pair : set by RateParity: of all these constraints on a family of rates, a solver needs fewer rows
 
     """

@@ -1,8 +1,8 @@
 """Compiled draws, exact in law, from random words of 64 bits.
 
 Of n fair bits the number of ones is Binomial(n, 1/2). A Binomial(n, p) draw compares n uniform numbers with p, a bit of
-all of them at a time: where the bit of p is 1 those whose own is 0 are below p, where it is 0 those whose own is 1 are
-not, and half of them go on to the next bit. A multinomial draw splits the rounds in two, and each part again, down to
+all of them at a time: where the bit of p is 1, numbers with bit 0 are below p; where it is 0, numbers with bit 1 are
+above; half of them go on to the next bit. A multinomial draw splits the rounds in two, and each part again, down to
 single contexts. Words are a sequence of SplitMix64 (Steele, Lea & Flood 2014) from ``state`` (1,), a word of a
 generator.
 """

@@ -1,4 +1,4 @@
-"""Models of future contexts: what a learner knows of them, and how it draws them."""
+"""Models of future contexts: a learner's knowledge of them, and how it draws them."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -55,7 +55,7 @@ class FinitePool(_OnTable):
 
 
 class Sampler(ContextModel):
-    """Fresh contexts from a law that can be sampled. Needs a GrowingOracle, which takes in what is drawn.
+    """Fresh contexts from a law that can be sampled. Needs a GrowingOracle, which adds the drawn contexts.
 
     Only the rounds that carry noise are drawn. Contexts between the same cut points are one row of the oracle.
 
@@ -162,7 +162,7 @@ class Transductive(_OnTable):
 
 
 class Empirical(_OnTable):
-    """Future contexts are drawn, with replacement, from those of all rounds before the current epoch.
+    """Future contexts are drawn, with replacement, from the contexts of all rounds before the current epoch.
 
     The law of the contexts is unknown and cannot be sampled: the setting and the idea of Wu, Sima & Szpankowski (2024,
     arXiv 2401.15520), read as an abstract; no bound on regret is claimed. Epoch e holds the rounds 2^e to 2^(e+1) - 1,

@@ -1,4 +1,4 @@
-"""The gate: what a string of an untrusted file names, where a file may lie, and what a JSON text may hold.
+"""The gate: the names in strings of an untrusted file, the places of its files, and the limits of its JSON texts.
 
 These checks come before all imports, connections and writing. The page of rules is "Safety" in milpcb/README.md.
 """

@@ -1,4 +1,4 @@
-"""Untrusted text as it is displayed: the one rule on characters that could do more than show, and legible ink."""
+"""Untrusted text for display: the one rule on control characters, and legible ink."""
 
 import re
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def quoted(text: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """Return the text of which ``quoted`` made this one."""
+    """Return the text that ``quoted`` put in quotes."""
     return _ESCAPE.sub(_character, text[1:-1])
 
 

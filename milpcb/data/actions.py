@@ -35,7 +35,7 @@ def is_missing(value: Any) -> bool:
 
 
 def action_name(value: Any) -> str:
-    """Return what an action is called."""
+    """Return the name of an action."""
     plain = value.item() if isinstance(value, np.generic) else value
     return str(int(plain) if isinstance(plain, float) and plain.is_integer() else plain)
 
@@ -91,7 +91,7 @@ def places(what: str, values: Any, names: Sequence[str], unknown: int | None = N
 
 
 def played(policy: Any, contexts: Any, names: Sequence[str]) -> Ints:
-    """Return what a policy or a list plays in each row (n,), as places among ``names``; raises InputError."""
+    """Return the actions of a policy or a list in each row (n,), as places among ``names``; raises InputError."""
     what = "action of the policy"
     if not hasattr(policy, "predict"):
         return places(what, policy, names)
@@ -110,7 +110,7 @@ def played(policy: Any, contexts: Any, names: Sequence[str]) -> Ints:
 
 
 def own_names(policies: Any) -> tuple[str, ...]:
-    """Return what a policy class, opened or not, calls its actions; () where it has only numbers."""
+    """Return the names of the actions of a policy class, opened or not; () where it has only numbers."""
     settings = getattr(policies, "settings", None) or policies
     return tuple(map(action_name, getattr(settings, "action_names", None) or ()))
 

@@ -1,6 +1,6 @@
 """Conditions on the rows of a table in the words in which rules are printed, such as "pregnant = 1 and age <= 40".
 
-The grammar, which milpcb.data.columns writes and this file reads; what was printed is read as what it was:
+The grammar, which milpcb.data.columns writes and this file reads; a printed condition is read as the same one:
 
     condition := test (" and " test)*
     test      := NAME ("<=" | "<" | ">=" | ">") NUMBER missing? | NUMBER "<" NAME "<=" NUMBER
@@ -48,7 +48,7 @@ def holds(where: str, values: Mapping[str, Values]) -> Bools:
     """Return at which rows (n,) a condition holds; ``values`` are the columns of the table by name.
 
     A missing value is not any other, and its comparisons with numbers fail, unless the test has "(or missing)". Raises
-    InputError on what is no condition, and on a value that no row has while one has its like; else warns of the value.
+    InputError on other strings, and on a value that no row has but one has its like; else warns of the value.
     """
     if not isinstance(where, str):
         raise InputError(f'where must be a condition such as "pregnant = 1", got {shown(where)}')

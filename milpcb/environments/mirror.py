@@ -24,7 +24,7 @@ DIGITS = 9  # of mean probabilities: what differs by less is a tie, so that the 
 
 @dataclass(frozen=True)
 class Mirror:
-    """The action that the learner is likeliest to play is the one that costs, in every round.
+    """In every round the action costs 1 that the learner is likeliest to play.
 
     Breaks learners whose play is nearly certain given the past. Several copies of ``learner`` play side by side on
     contexts as of ``Planted``; a round costs 1 for the action with the largest mean probability over the copies (of
@@ -36,7 +36,7 @@ class Mirror:
     learner : registered name, or ``module:Class``, of the learner whose mirror it is
     options : that learner's own options
     oracle : kind of its oracle and the options of that; None takes the class's own search, else the default solver
-    copies : R >= 1, how many play side by side; with one, costs follow the coins of that one
+    copies : R >= 1, the number that play side by side; with one, costs follow the coins of that one
     n_actions : K >= 2
     n_contexts, n_features : shape of the pool, each >= 1
 

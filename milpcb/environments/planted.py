@@ -111,7 +111,7 @@ def _plant(opened: Opened, contexts: Floats, rng: np.random.Generator, before: I
 
 @dataclass(frozen=True)
 class Switching(Planted):
-    """Costs that are not i.i.d.: what was learnt before a switch is wrong after it.
+    """Costs that are not i.i.d.: knowledge from before a switch is wrong after it.
 
     Breaks learners that stop exploring, or that never give up an early estimate. Regret can be negative. Up to the
     first switch, a seed shows the same rounds as in ``Planted``. ``planted`` has a policy for each phase.

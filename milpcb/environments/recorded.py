@@ -48,9 +48,9 @@ class _Recorded:
 
 @dataclass(frozen=True)
 class Replay(_Recorded):
-    """Rounds that happened: line t of both files is round t. Whatever is in them may be adversarial.
+    """Rounds that happened: line t of both files is round t. Anything in them may be adversarial.
 
-    Shows what a learner would have paid on one's own history. A run has at most as many rounds as the files.
+    Shows the costs that a learner would have had on one's own history. A run has at most as many rounds as the files.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Replay(_Recorded):
 class Supervised(_Recorded):
     """Real contexts, whose features are correlated and where no policy of a small class is always right.
 
-    Shows what the best interpretable policy costs on data, and how near a learner comes to it. A classification set is
+    Shows the cost of the best interpretable policy on data, and how near a learner comes to it. A classification set is
     a bandit in which a wrong label costs 1, and the right one nothing.
 
     Parameters

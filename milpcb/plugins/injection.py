@@ -57,7 +57,7 @@ def asks(make: Callable[..., Any], argument: str) -> bool:
 
 
 def make(what: Callable[..., Any], supplied: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> Any:
-    """Call ``what`` with all of ``supplied`` that it names, and with ``settings``; InputError for what it raises."""
+    """Call ``what`` with ``settings``, and all of ``supplied`` that it names; its errors become InputError."""
     own, settings = options(what, supplied), settings or {}
     for key in settings:
         if key not in own:
