@@ -42,8 +42,8 @@ def load(directory: str | Path) -> pl.DataFrame:
 
     Columns: learner, environment, policies, oracle (labels; "-" for a learner that asks none), seed, horizon, round,
     cumulative_cost (expected, sum of <q_t, c_t>), best_cost (of the best policy in hindsight after as many rounds),
-    regret, guarantee (bound on expected regret at the horizon, inf where there is none), certificate (what the run
-    proves of itself: the mean over runs bounds mean regret, one run's regret may lie above its own) and
+    regret, guarantee (bound on expected regret at the horizon, inf where there is none), certificate (a bound that
+    a run computes: the mean over runs bounds mean regret, one run's regret may lie above its own) and
     certificate_error (its standard error; both NaN where no oracle answered), bound (what the learner's own analysis
     gives of this run, like a certificate; NaN where it gives none), oracle_error (what inexact oracle answers may have
     added so far), oracle_calls, rule_changes (how often the rule in force has changed; NaN where none is), seconds (of

@@ -1,4 +1,4 @@
-"""The HTML page on a study: what was run, what came out, how to run it again; and its table, as on the terminal."""
+"""The HTML page on a study: its config, its results, how to run it again; and its table, as on the terminal."""
 
 import base64
 import re
@@ -164,7 +164,7 @@ def _embedded(drawing: Drawing) -> dict[str, Any]:
 
 
 def adaptive(svg: bytes) -> bytes:
-    """Return a picture that is transparent, with its black, white and greys turned where the dark is preferred."""
+    """Return a picture without background, whose black, white and greys are exchanged in dark mode."""
     turned = _COLOUR.sub(lambda found: b"%b: var(--%b)" % (found[1], GREYS[found[2].lower()]), svg)
     return _ROOT.sub(lambda found: found[0] + VARIABLES, turned, count=1)
 

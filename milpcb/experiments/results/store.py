@@ -1,10 +1,10 @@
 """Run directories: the resolved config, one record for each task. Files are replaced whole, never half written.
 
 config.toml          resolved, with versions, the number of this format, and a checksum
-study.json           which cells there are, what curves call them, and which comparator measures each
+study.json           the cells, their labels in curves, and the comparator that measures each
 cells/KEY.json       a finished task; KEY.part its saved state before that
 costs/KEY.json       costs that an environment computed for a horizon and seed, where that takes long
-logs/KEY.log         what a task logged, warned of, or failed with
+logs/KEY.log         log messages, warnings and the failure of a task
 curves.csv           everything that is drawn or tabulated, put together from the records (curves.py)
 best_policy_*        best policies in hindsight, as study.json lists them
 

@@ -185,7 +185,7 @@ def play(
 
     Raises
     ------
-    InputError (what is wrong in one line), UnknownNameError
+    InputError (one line), UnknownNameError
 
     """
     horizon = whole("horizon", horizon, 1)

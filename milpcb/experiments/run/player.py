@@ -137,8 +137,8 @@ class LearnerPlayer:
 
     ``at`` are increasing rounds at which the curve has a point, the last is the horizon; ``confidence`` is that of
     certificates about this very run. Certificates compare with the policies of the world: the class's own search is
-    asked, or else an oracle like the learner's, opened for each query, as a solver's answer may depend on what it was
-    asked before. Neither shares a state with the learner's own.
+    asked, or else an oracle like the learner's, opened for each query, as a solver's answer may depend on the queries
+    before. Neither shares a state with the learner's own oracle.
     """
 
     def __init__(self, world: World, entrant: Entrant, seed: int, at: Ints, confidence: float | None = None) -> None:

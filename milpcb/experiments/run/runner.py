@@ -190,7 +190,7 @@ class TaskFiles:
         return state
 
     def reject(self, reason: str) -> None:
-        """Note that the saved state is of no use, so that the task begins anew."""
+        """Note that the saved state is useless, so that the task begins anew."""
         self._first = None
         state = f"saved state {self._task.key} of '{self._task.title}'"
         self.remarks.append(f"{state} {reason}; it is played from its first round")
@@ -270,7 +270,7 @@ def _outcome(task: Task, files: TaskFiles) -> Outcome:
 
 
 def play_cell(cell: Cell, files: TaskFiles) -> dict[str, Any]:
-    """Play one learner to the horizon, from its saved state if there is one that serves; return its record.
+    """Play one learner to the horizon, from its saved state if one is usable; return its record.
 
     A state that cannot be restored, or from which the play ends in an error, is given up and the cell played from
     its first round: no saved state can make every later attempt fail.

@@ -72,7 +72,7 @@ def is_installed_file(file: Path) -> bool:
 
 
 def source_digest(name: str) -> str | None:
-    """Return the SHA-256 of the source of ``module:Class`` and what it imports beside it; None for milpcb's own."""
+    """Return the SHA-256 of the source of ``module:Class`` and of its imports beside it; None for milpcb's own."""
     file = source_file(name)
     if file is None or not file.is_file() or any(map(file.is_relative_to, _OWN)):
         return None

@@ -1,4 +1,4 @@
-"""The figures of a study, one idea a file: the registry names them, and each draws what applies, with a caption."""
+"""The figures of a study, one idea a file: the registry names them, and each has a caption."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def overview(results: Results) -> list[Drawing]:
 def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
     """Return a square for every learner of a panel of final rows, beside the first of ``apart``, which plays randomly.
 
-    Each is at its longest horizon, beside random play after as many rounds; the least is of those after the most.
+    Each learner is at its longest horizon T, beside random play after T rounds; the least is among the largest T.
     """
     random = next(name for name in apart if name in panel.learners)
     most = max(final.horizon for final in panel.finals.values())

@@ -1,4 +1,4 @@
-"""The data of the figures: curves by panel, final rows by learner, and what the config means for them."""
+"""The data of the figures: curves by panel, final rows by learner, and their meaning by the config."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def glossary(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def band(results: Results, *, of_longest: bool = True) -> str:
-    """Return a sentence on what lines and bands are, and another where they are ``of_longest`` of several horizons."""
+    """Return a sentence on lines and bands, and another where they are ``of_longest`` of several horizons."""
     several = of_longest and len(results.horizons) > 1
     longest = "Every learner is shown at its longest horizon." if several else ""
     if results.seeds == 1:
