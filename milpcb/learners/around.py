@@ -73,8 +73,8 @@ class Doubling(Around):
     Parameters
     ----------
     oracle, pool, seed : as of every learner, handed on to the one inside; each phase has its own child of the seed
-    horizon : the number of rounds that ``guarantee()`` is of and that may be played; None: no end, and ``guarantee()``
-        is of those played so far. How rounds are played does not depend on it
+    horizon : the number of rounds that may be played, and that ``guarantee()`` is for; None: no end, and the guarantee
+        is for those played so far. The play does not depend on it
     inner : registered name of a learner that takes a horizon and learns from played actions
     options : that learner's own options
     first : rounds of the first phase
@@ -153,8 +153,8 @@ class Guarded(Around):
 
     Setting: costs are oblivious. With tau the round after which the certificate first exceeded B, or T, and G(n) the
     safe learner's guarantee for n rounds, E[Reg_T] <= E[B(tau)] + 1 + E[G(T - tau)] (statement G1 of
-    milpcb/theory/confidence.md). Until the change no action has less of a chance than min(1/2, share / sqrt(t)) / K:
-    even chances are mixed in, just as much as that takes. Whether the learner inside was followed is drawn given the
+    milpcb/theory/confidence.md). Until the change no action has a probability below min(1/2, share / sqrt(t)) / K:
+    as much uniform play is mixed in as that needs. Whether the learner inside was followed is drawn, given the
     action; it learns from these rounds alone.
 
     Parameters
@@ -162,7 +162,7 @@ class Guarded(Around):
     oracle, pool, contexts, horizon, seed : as of every learner, handed on to those inside
     inner : registered name of a learner that learns from played actions, or one that has not played yet
     options : that learner's own options, where it is named
-    safe : registered name of the learner that goes on; it is made anew for the rounds that are left
+    safe : registered name of the learner that takes over; it is made anew for the remaining rounds
     safe_options : that learner's own options
     bound : B, a number, or a function of the number of rounds that does not fall; None: 2 sqrt(t K log N) + 500
     share : of the least chance of an action, 0 or more, as above

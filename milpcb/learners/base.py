@@ -1,4 +1,4 @@
-"""The base class of learners: the rules of play, which it checks, and what is certain about a play."""
+"""The base class of learners: the rules of play, which it checks, and the certificates of a play."""
 
 import inspect
 import json
@@ -159,7 +159,7 @@ class Learner(ABC):
     def give_up(self, *, played: bool = False) -> None:
         """Give up the round that ``act`` began: it does not count, whether or not its action was ``played``.
 
-        That must not depend on its cost, and on its action only where q is the law of those that are learnt.
+        Giving up must not depend on the cost, and on the action only where q is the law of the rounds that are learnt.
         """
         self._end_round("give_up")
         (self._lose if played else self._give_up)()
@@ -279,7 +279,7 @@ class Learner(ABC):
         return np.inf
 
     def oracle_error(self) -> float:
-        """Return what inexact oracle answers may have cost so far, to be added to the guarantee; 0 with exact ones."""
+        """Return the regret that inexact answers may have added so far, to add to the guarantee; 0 with exact ones."""
         return 0.0
 
     def bound(self, confidence: float | None = None) -> float:
@@ -329,7 +329,7 @@ class Learner(ABC):
         return self.ledger.certify(self._compared(oracle))
 
     def judged(self, oracle: Minimiser) -> Floats:
-        """Return the sums of estimates (m, K) by which ``policy()`` is the best: mostly those over all rounds."""
+        """Return the sums of estimates (m, K) by which ``policy()`` is the best: mostly over all rounds."""
         return self.ledger.totals(oracle.n_contexts, oracle.n_actions)
 
     def policy(self, oracle: Minimiser | None = None) -> FoundPolicy:

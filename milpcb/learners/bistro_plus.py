@@ -55,11 +55,11 @@ class BistroPlus(Learner):
     estimator : "bernoulli" estimates c_t by L X e_y with X ~ Bernoulli(c / (L q)) as in the paper; "ips" by (c / q)
         e_y, which has less variance ("signed": c - 1/2 for c); None takes the relaxation's own
     draws : number of fresh futures whose q is averaged in each round, with as many times the queries
-    anytime : go on with the bounds that an oracle with a time or gap limit can give; ``oracle_error()`` adds up what
-        they may have cost. Without it an unproved answer is an error
+    anytime : play by the bounds that an oracle with a time or gap limit can give; ``oracle_error()`` bounds the regret
+        that this may add. Without it an unproved answer is an error
     future : "fresh" draws a future in each round, as published; "once" before the first round: one ``rule()`` is in
         force at any time, but nothing is promised where costs react to the play (milpcb/theory/one_draw.md)
-    futures : with "once", how many futures are drawn, of which each round takes one at random: regret varies less
+    futures : with "once", the number of futures drawn, of which each round uses one at random: regret varies less
     redraw : with "once", all futures are drawn anew after every so many rounds
 
     """
@@ -135,14 +135,14 @@ class BistroPlus(Learner):
 
     @property
     def queries(self) -> int:
-        """How many queries the oracle has answered: with fresh futures K + 1, or one, in each round."""
+        """The number of queries to the oracle: with fresh futures K + 1, or one, in each round."""
         if self.one_draw is not None:
             return sum(kept.queries for kept in self.one_draw.leaders)
         return self.played * self._draws * (self.n_actions + 1 if self._queries == "all" else 1)
 
     @property
     def rule_changes(self) -> int | None:
-        """How many times the rule in force has changed; None with fresh futures, where no rule is in force."""
+        """The number of times the rule in force has changed; None with fresh futures, where no rule is in force."""
         return None if self.one_draw is None else sum(max(0, kept.number - 1) for kept in self.one_draw.leaders)
 
     @property

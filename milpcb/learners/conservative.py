@@ -27,18 +27,18 @@ class Conservative(Around):
     ``floor`` the proved cost of the baseline so far, the learner's q is played, mixed with a share mu of the baseline's
     action so that the floor grows: in the n-th such round min(1/2, share / n^(1/3)). Else the baseline's action is
     played. Until its cost is known, a round of the first kind counts as 1 on the left and 0 on the right. Whether the
-    learner inside was followed in it is drawn given the action; else it gives the round up. ``bound()`` is that of the
-    learner inside plus what was paid where it was not followed.
+    learner inside was followed is drawn, given the action; if not, it gives the round up. ``bound()`` is that of the
+    learner inside plus the costs of the rounds where it was not followed.
 
     Parameters
     ----------
     oracle, pool, contexts, horizon, seed : as of every learner, handed on to the one inside
     inner : registered name of a learner that learns from played actions, or one that has not played yet
     options : that learner's own options, where it is named
-    baseline : what is done today: the number of an action, one for each context, or a function from row to action
+    baseline : current practice: the number of an action, one for each context, or a function from row to action
     loss : largest share lost, 0 or more
-    allowance : what may be lost beside it, in units of cost, 0 or more
-    confidence : that the promise is kept
+    allowance : a further loss allowed, in units of cost, 0 or more
+    confidence : the probability that the bound holds
     share : of the baseline's action in rounds of the learner, as above
 
     """

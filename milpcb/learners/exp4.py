@@ -76,7 +76,7 @@ class Exp4(Weighing):
     oracle, horizon, seed : as of every learner; the "fixed" rate is made from the horizon
     rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0; None is "fixed" where there is a horizon,
         else "certified"
-    estimates : "unbiased", c / q; or "optimistic", x <= c / q (see milpcb.bets.Optimism): what was seldom tried looks
+    estimates : "unbiased", c / q; or "optimistic", x <= c / q (see milpcb.bets.Optimism): seldom tried actions look
         cheap. All bounds hold with x for c / q, and certificates with a confidence are at most ``bound(confidence)``
     delays : D, the most that all delays add up to, each in rounds, where they depend neither on actions nor on costs.
         With the fixed rate and unbiased estimates ``guarantee()`` is then sqrt(2 (K T + 2 D) log N)

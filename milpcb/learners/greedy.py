@@ -105,8 +105,8 @@ class EpsilonGreedy(GreedyLearner):
 
     Setting: i.i.d. rounds, each estimated by (c / q) e_y; trainings, each one minimiser, are after rounds 1, 2, 4, 8,
     ... by default. Guarantee (derived for this project): to leading order, for a = (K log N / 3)^(1/3), E[regret] <=
-    3.6 T^(2/3) (K log N)^(1/3), 3.25 (...) for a training in every round; at every T the sum of all e_t, of what the
-    policy then in force may lose, and of sqrt(T log N / 2).
+    3.6 T^(2/3) (K log N)^(1/3), 3.25 (...) for a training in every round; at every T the sum of all e_t, of the losses
+    of the policies in force, and of sqrt(T log N / 2).
 
     Parameters
     ----------

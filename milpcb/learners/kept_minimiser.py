@@ -29,11 +29,11 @@ class KeptMinimiser:
     """The cheapest policy on integer ``costs`` (m, K) that change a row at a time; the contexts of the oracle may grow.
 
     ``order(m)`` returns (m, 1 + K) random numbers that decide between cheapest policies: contexts by the first, the
-    actions of each by the others; the answers for fewer contexts begin those for more. With None a policy known whose
-    total is at most the bound succeeds without a query. ``unproved`` goes on with bounds.
+    actions of each by the others; the numbers for fewer contexts begin those for more. With None a known policy whose
+    total is at most the bound succeeds without a query. ``unproved`` accepts policies with bounds alone.
 
-    ``actions`` are the leader's on each row, ``number`` counts leaders, ``ties`` those of the ``queries`` that were
-    about which of equals comes first, ``harms`` the changes that harmed the leader of their time.
+    ``actions`` are the leader's on each row, ``number`` counts leaders, ``ties`` counts the ``queries`` about the order
+    of equal policies, ``harms`` the changes that harmed the leader of their time.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ def descend(
     (OP) is sum_pi Q(pi) b_pi <= 2K, and V_pi(Q) <= 2K + b_pi for every policy pi: V_pi(Q) is the mean over the history
     of 1 / Q^mu(pi(x)|x), and b_pi = slope * (best - mean reward of pi). Paper, Algorithm 2: shrink Q so that sum_pi
     Q(pi) (2K + b_pi) <= 2K, find the policy that violates its constraint most, by D (one oracle call), raise its weight
-    by (V + D) / (2 (1 - K mu) S), S the mean of the squares of what V is the mean of. From mass 0 that takes at most 4
+    by (V + D) / (2 (1 - K mu) S), S the mean of the squares of the terms of V. From mass 0 that takes at most 4
     ln(1 / (K mu)) / mu steps.
 
     Contexts were seen ``counts`` (m,) times, n >= 1 in all; ``rewards`` (m, K) are sums of r / p over the rounds that

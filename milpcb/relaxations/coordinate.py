@@ -1,7 +1,7 @@
 """Coordinate noise, one action and one sign per imagined future round; and signed estimates of c - 1/2.
 
 Both are derived for this project (statements 4 and 6 to 8 of milpcb/theory/README.md). Where a single minimiser is
-drawn and its gap is not 0, the mean of q* may change by the probability of such an answer, and what is lost by as much.
+drawn and its gap is not 0, the mean of q*, and the loss, may change by the probability of such an answer.
 The estimate (c - 1/2) / q lies in [-h, h], h = L/2, where Rel is below the chords that the hits draw: "ips" holds too.
 """
 

@@ -94,7 +94,7 @@ class Half(Centred):
 class Bistro(Paper):
     """BISTRO (Rakhlin & Sridharan 2016), the algorithm that BISTRO+ improves on: regret T^(3/4).
 
-    Future noise 2 L eps in every round, estimates c/q as they are, and no bound on what one estimate may weigh. The
+    Future noise 2 L eps in every round, estimates c/q as they are, and no bound on a single estimate. The
     source was read as an abstract and an algorithm box; the relaxation and its constants are derived for this project,
     with L = 1/gamma, gamma the floor under every probability. Totals are in units of L; estimates are real.
     """

@@ -1,6 +1,6 @@
 """Requirements of every learner: the contract of ``Learner``, bit for bit, on a few contexts and a list of policies.
 
-That q is a distribution is asked by the base class in every round.
+The base class checks in every round that q is a distribution.
 """
 
 import json

@@ -77,7 +77,7 @@ class Player:
     Totals, profiles and noise are in units of the relaxation, one of which is ``unit`` in cost. ``price`` is the most
     that exploring costs in a round, in cost. ``noise`` is the law of the noise (K,) of one future round: probabilities
     by vector, that of no noise included. ``reply(V)`` is play on a future of profile V (K,): q (K,), and the slack of
-    the per-round game. Raises InputError where the relaxation returns rounded numbers, or what are no probabilities.
+    the per-round game. Raises InputError where the relaxation returns rounded numbers, or no probabilities.
     """
 
     def __init__(self, variant: Variant, n_actions: int, scale: Fraction) -> None:
