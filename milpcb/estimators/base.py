@@ -49,11 +49,11 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     features : columns that the policy may test, by name or number; None for all. The others are still there for
         constraints
     missing : the side of a comparison such as age <= 40 for a missing number: "yes" as if it held, "no" as if it
-        failed, "either" as the search finds best; a test that it is missing stands beside. With "yes" and "no" columns
+        failed, "either" as the search finds best; a test for missing values is added. With "yes" and "no" columns
         that were never missing may be missing later
-    most_subsets : up to so many categories of a column, missing being one, are tested by every subset, as in region in
-        {north, west}; of more each is tested against the rest
-    constraints : what the policy must keep, see share_at_most, parity, mean_at_most, never, always
+    most_subsets : columns of at most so many categories, missing being one, are tested by every subset, as in region in
+        {north, west}; of others each category is tested against the rest
+    constraints : on the policy, see share_at_most, parity, mean_at_most, never, always
     monotone : names of columns of numbers, each with "more": the action never goes down, in the order of the actions,
         as the column grows, whatever the other columns are (of values that were seen); or with "less": it never goes
         up. A missing number is in no order
@@ -302,7 +302,7 @@ def _on_tables(policy: Any, schema: Schema, columns: Sequence[Column], actions: 
     if hasattr(policy, "with_columns"):
         return policy.with_columns(schema, columns, names)
     if list(columns) != [Number(name) for name in schema.names]:
-        raise InputError(f"a {type(policy).__name__} reads numbers only, all that are there: leave features out")
+        raise InputError(f"a {type(policy).__name__} reads all columns, and numbers only: leave features out")
     return policy
 
 

@@ -33,8 +33,8 @@ class FromCosts(PolicyEstimator):
         """Find the optimal policy.
 
         ``X`` is an array (n, d) or a data frame of pandas or polars, of numbers, strings, booleans, and missing ones.
-        ``y`` (n, K) is what each action costs (or earns) in each row, where the columns of a data frame name the
-        actions; or (n,) labels, of which a wrong one costs 1. ``sample_weight`` (n,) is how much each row counts.
+        ``y`` (n, K) is the cost (or reward) of each action in each row, where the columns of a data frame name the
+        actions; or (n,) labels, of which a wrong one costs 1. ``sample_weight`` (n,) are weights of rows.
         Raises InputError, InfeasibleError (no policy keeps the constraints), OracleInexact (none is found in time).
         """
         if y is None:

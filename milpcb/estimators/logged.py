@@ -48,11 +48,11 @@ class FromLog(PolicyEstimator):
         as their place in the alphabet and leave missing values missing
     cv : number of folds of the cross-fitting, or the fold (n,) of each row
     min_propensity : smaller propensities are raised to it
-    treatment_cost : what each action costs beside its outcome: a mapping from names of actions to numbers, columns
+    treatment_cost : the cost of each action beside its outcome: a mapping from names of actions to numbers, columns
         (n,) or names of columns of X, or a table (n, K)
     random_state : seed of the folds and of the models
     overlap : "required": actions are played only where the log has rows of them, in each part of the policy, and where
-        their propensities are not 0; "ignore": everywhere, whatever the scores are made of there
+        their propensities are not 0; "ignore": everywhere, even if scores are extrapolated there
     objective : "value", the best estimate; or "guaranteed", the greatest lower end of the gain over treating all alike,
         see milpcb.offline.LowerEnds: for a guarantee, as it rarely finds a better policy
 
@@ -87,7 +87,7 @@ class FromLog(PolicyEstimator):
 
         ``y`` (n,) are the actions, ``reward`` or ``cost`` (n,) the outcomes; with neither, a warning is given, and
         the policy is learnt that agrees most often with ``y``. ``propensity`` is the probability with which it was
-        done, see milpcb.offline.read_log; None: it is estimated. ``sample_weight`` (n,) is how much each row counts.
+        done, see milpcb.offline.read_log; None: it is estimated. ``sample_weight`` (n,) are weights of rows.
         """
         done = self._done(y)
         X = checked(self, X, reset=True)

@@ -80,7 +80,7 @@ def _called_identifier(name: str) -> bool:
 
 
 def is_whole(column: pl.Series) -> bool:
-    """Return whether a column holds integers, beside what is missing."""
+    """Return whether a column holds integers, apart from missing values."""
     return column.dtype.is_integer() or (column.dtype.is_float() and bool((column == column.round()).all()))
 
 

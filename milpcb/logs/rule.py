@@ -125,7 +125,7 @@ def columns_on_sheet(found: Findings) -> PageSection:
 
 
 def card_of(found: Findings) -> Any:
-    """Return the score card of a scoring rule, with the labels that were asked for; None for any other rule."""
+    """Return the score card of a scoring rule, with the labels of ``--labels``; None for any other rule."""
     policy = found.estimator.policy_
     if not hasattr(policy, "card") or policy.decision() in policy.leaf_actions:
         return None

@@ -17,7 +17,7 @@ r < 1 moves the upper end out, so that the lower one, which decides, has nearly 
 0 they count as 0.
 
 The lottery that is truly the best is not known. The gain over the best is the least of those over any p, and so is its
-lower end: it is wrong only if the one for the lottery that is best in truth is. The same goes for p-values, of which
+lower end: it is wrong only if the end for the truly best lottery is wrong. The same holds for p-values, of which
 the greatest is taken. The gain over any p, also over the one that looks best, is an upper end if it holds for all p, so
 there B is the greatest over all p, and q the largest of the quantiles.
 
@@ -191,7 +191,7 @@ class Process:
         return float((1 + reached.sum()) / (1 + len(reached)))
 
     def floor(self, sign: float = 1.0, slope: float | None = None) -> Floats:
-        """Return the table (n, K) whose totals are v - lambda V, times ``sign`` the penalty; ``slope`` is lambda."""
+        """Return the table (n, K) whose totals are v - ``sign`` lambda V; ``slope`` is lambda."""
         return np.asarray(self._own - sign * (self._slope if slope is None else slope) * self._own**2)
 
     def greatest_on_all(self, sign: float, slope: float | None = None) -> float:

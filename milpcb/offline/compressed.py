@@ -122,7 +122,7 @@ class CompressedLog:
 
     @property
     def best_action(self) -> int:
-        """The action that is best where it is always played, of those with rows everywhere if there are any."""
+        """The action that is best where it is always played, among actions with rows everywhere if there are any."""
         values = self.constants if self.maximise else -self.constants
         return int(np.where(self.known | ~self.known.any(), values, -np.inf).argmax())
 

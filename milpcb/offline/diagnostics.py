@@ -36,11 +36,11 @@ class Diagnostics:
     ----------
     least_propensity : (K,) the least known propensity of each action, before clipping
     effective_size : (K,) the number of rows of equal weight as informative as those in which the action was taken
-    clipped, min_propensity : how many propensities of what was done were raised to the latter
+    clipped, min_propensity : the number of propensities of logged actions that were raised to the latter
     calibration, calibration_error : (K,) mean of 1[a = k] / propensity in the rows where the action was possible, which
         is 1 but for chance where the propensities are right; and its standard error
     regression_only : whether the scores are predictions and nothing else (method "dm")
-    events, value_events : on how many events of equal size the differences between two actions rest, and the values of
+    events, value_events : numbers of events of equal size behind differences between two actions, and behind values of
         actions, by their skewness; the least of all, infinite without skewness
     rows, grouped : number of rows, of groups where rows belong together in groups, and whether they do
     given : whether the propensities were given, and not estimated or shares of the log

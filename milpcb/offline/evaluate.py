@@ -7,9 +7,9 @@ nearly constant spread (Hadad, Hirshberg, Zhan, Wager & Athey 2021; Bibaut, Cham
 
     Gamma_t(k) = m_t(k) + 1[a_t = k] / q_t(k) (y_t - m_t(k)),    m_t(k) the mean outcome of k in *earlier* rows,
 
-with the weights h_t = 1 / sqrt(v_t), v_t the mean of 1 / q(the action of the policy) in earlier rows, lately. Of the
-squares that add up to the standard error the rare large ones are missing in short logs; so it is at least the error by
-the mean square of y - m, where the policy was followed, and the known q, none counted as less than 1 / sqrt(n).
+with the weights h_t = 1 / sqrt(v_t), v_t the mean of 1 / q(the action of the policy) in recent earlier rows. In short
+logs the rare large squares in the standard error are missing; so the standard error is at least the one computed from
+the mean square of y - m, where the policy was followed, and the known q, raised to at least 1 / sqrt(n).
 """
 
 from collections.abc import Mapping
@@ -58,10 +58,10 @@ class Evaluation:
     ----------
     value : of the policy, in the unit and sign of the log
     constants, gain_over : by name of action, the value of always playing it, and the gain over it
-    best_constant : the name of the constant that looks best, of those that are known if there are any
+    best_constant : the name of the constant with the best estimate, among known ones if there are any
     reference, reference_value : the best allowed way that does not look at people, and its value
     gain : over the reference, with ends that hold for whichever lottery is the best in truth
-    logged, gain_over_logged : the value of what was done, and the gain over it
+    logged, gain_over_logged : the value of the log's actions, and the gain over it
     leaves : the parts of the policy in which there are rows; () where the policy has no parts
     interval, level, maximise : kind of the intervals, how often each holds, and whether a larger value is better
     in_sample : whether the policy was chosen on these rows: its intervals, and those of its gains, then do not hold
@@ -246,7 +246,7 @@ def adapted(scores: Scores, assigned: Ints) -> Scores:
 
 
 def adaptive_value(scores: Scores, assigned: Ints, level: float) -> IntervalEstimate:
-    """Return the value of a policy that plays ``assigned`` (n,), from what ``adapted`` returned for it."""
+    """Return the value of a policy that plays ``assigned`` (n,), from the scores that ``adapted`` returned for it."""
     rows, log, h = np.arange(len(assigned)), scores.log, scores.weight
     own = scores.table[rows, assigned]
     value = float(h @ own / h.sum())
@@ -268,8 +268,8 @@ def _chances(log: Log, assigned: Ints) -> tuple[Floats, Floats]:
     q = log.propensity[np.arange(len(log)), assigned]
     if not (q > 0).all():
         raise InputError(
-            f"in row {int(np.argmin(q > 0))} the policy plays an action that had no chance there, or none that the log "
-            "has: take the log of a learner that explores"
+            f"in row {int(np.argmin(q > 0))} the policy plays an action of probability 0 there, or one that the log "
+            "lacks: take the log of a learner that explores"
         )
     return log.propensity, np.asarray(q)
 

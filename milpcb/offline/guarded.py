@@ -49,7 +49,7 @@ class NoWorseThan:
     Parameters
     ----------
     than : a number, in the unit of the outcome; the name of an action, for giving it to everybody; another policy, or
-        the actions (n,) that it plays; None for what was done
+        the actions (n,) that it plays; None for the log's actions
     outcome : the scores of the second outcome, of the same rows in the same order; their sign is that of the log
     confidence : how often the limit is kept
     margin : the amount by which it may be worse, in the unit of the outcome; below 0 it must be better
@@ -201,7 +201,7 @@ no_worse_than = NoWorseThan  # as it is called among constraints
 class LowerEnds:
     """The lower ends of the gains by ``scores`` over a ``reference`` of all policies of a class on the rows of a log.
 
-    They are those that the ``question`` is about; ``seed`` is that of the resamples.
+    The policies and rows are those of the ``question``; ``seed`` is that of the resamples.
     """
 
     question: Question

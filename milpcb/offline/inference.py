@@ -73,7 +73,7 @@ class Inference(Claim):
     gain : the apparent gain over ``reference``, too favourable, as the policy was chosen by it
     lower, upper : bounds on its gain, those of the band
     p_value : of "no policy of this class is better than the reference", the cross-fitted one
-    policy : the best policy on the rows, or the one that was asked about
+    policy : the best policy on the rows, or the given one
     reference : the best allowed way that does not look at people; every gain here is over this one
     band : bounds that hold for every policy of the class at once, so for the chosen one
     value : of ``policy``, with the band's ends: they hold although it was chosen on these rows
@@ -81,7 +81,7 @@ class Inference(Claim):
     cross_fitted : the gain of learning on all folds but one, with its p-value; not that of ``policy``
     small : the gain up to which differences between people are called small, in the unit of the outcome
     level : how often each claim holds
-    draws : of the band, as many as were made
+    draws : the number of draws of the band
     diagnostics : whether enough rows carry the noise, and given propensities fit the log, without which no claim holds
 
     """
@@ -171,7 +171,7 @@ def inference(
     seed : of the resamples
     small : the gain that is not worth treating people differently for, in the unit of the outcome; None: a tenth of the
         standard deviation of the outcomes
-    policy : the one that claims are of, which reads ``contexts``; None: it is searched for
+    policy : the policy of the claims, which reads ``contexts``; None: it is searched for
     progress : called as ``progress(done, total)`` after every draw: first of the band, then of the cross-fitted claim,
         whose draws may end early
 

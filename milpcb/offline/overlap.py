@@ -220,7 +220,7 @@ def impossible(log: Any) -> Bools:
 def cells_without(log: Any, parts: Sequence[UnseenPart]) -> Bools:
     """Return the cells (n, K) of a log in parts without rows, or with propensities of 0.
 
-    An action is left in each row: where all were missing, the one that was done.
+    An action is left in each row: where all were missing, the logged one.
     """
     cells = impossible(log)
     for part in parts:

@@ -1,4 +1,4 @@
-"""How many rows a trial needs before it may end: simulated trials are ended by the rule of ``settled``."""
+"""The number of rows that a trial needs before it may end, by simulated trials and the rule of ``settled``."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -80,8 +80,8 @@ def plan(
 ) -> Plan:
     """Return the numbers of rows after which simulated trials could end: 400 of them give the power to 4 points.
 
-    The policy class has explicit cut points. A trial is given up after ``most`` rows; ``tick`` is called with how many
-    trials are over, and how many there are.
+    The policy class has explicit cut points. A trial is given up after ``most`` rows; ``tick`` is called with the
+    numbers of finished trials, and of all.
     """
     real("eps", eps, "above 0 and at most 1", lambda value: 0 < value <= 1)
     check_confidence(confidence)

@@ -173,7 +173,7 @@ class Reference:
 
     @property
     def allowed_first(self) -> str:
-        """The order of actions of which each row gets the first allowed there, in words; "" for no such order."""
+        """The order of actions, in words, of which each row gets the first that is allowed; "" for no such order."""
         chosen, left, order = self.lottery.argmax(axis=1), (self.lottery.max(axis=1) == 1), []
         while left.any():
             firsts = (k for k in chosen[left].tolist() if (chosen[left & self.ways.playable[:, k]] == k).all())

@@ -1,6 +1,6 @@
 """Scores: an estimated outcome for each action in each row of a log.
 
-The score of action k in row j, with a_j what was done, y_j the outcome and e_j the propensity of what was done, is
+The score of action k in row j, with the logged action a_j, its outcome y_j and its propensity e_j, is
 
     Gamma_j(k) = m_j(k) + 1[a_j = k] / e_j * (y_j - m_j(k))
 

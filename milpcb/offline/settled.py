@@ -4,7 +4,7 @@ The difference of two policies is tested by betting (statement T1 of milpcb/theo
 estimate of the cost of action a in row s, X_s = e_s(pi(x_s)) - e_s(p(x_s)), and a stake l_s >= 0 that is known before
 the row, the product of 1 + l_s (X_s + eps) has a mean of at most 1 if pi is better than p by eps or more. Its logarithm
 is a sum over entries (context, action). So whether it is above N G / delta for all rivals pi at once, N the number of
-leaders p and G that of stakes, is one query a stake. Where one stake does not refute all, those that it leaves are
+leaders p and G that of stakes, is one query a stake. Where no stake refutes all rivals, those left by one are
 listed, and each is refuted by any stake.
 """
 
@@ -171,16 +171,16 @@ def settled(
 ) -> Settled:
     """Return whether a trial may end: no policy is better than the best-looking one by ``eps`` or more.
 
-    That holds with the ``confidence`` however often and whenever one looks, for all ``eps`` at once. Contexts and what
-    each action would cost are i.i.d.; how actions are drawn may follow from all rows before. Raises InputError.
+    The answer holds with the ``confidence`` for any number of looks at any times, for all ``eps`` at once. Contexts and
+    the costs of all actions are i.i.d.; how actions are drawn may follow from all rows before. Raises InputError.
 
     Parameters
     ----------
     log_or_scores : a log with the propensities that actions were drawn with, in the order of its rows, or its scores by
         method "ips", with treatment costs
     policies : a policy class that is known before the first row: with explicit cut points, or of yes/no features
-    eps, confidence : an amount of the outcome, and how likely a trial never ends with a policy that is worse by it
-    contexts : (n, d) what policies read; None: the features of the log
+    eps, confidence : an amount of the outcome, and the probability that a trial never ends with a policy worse by it
+    contexts : (n, d) the table that policies read; None: the features of the log
     outcome_range : the least and the greatest outcome there can be, treatment costs included
     floor : the least probability of any action on any context, known before each row: (n,), or one number. None: that
         of the log, where propensities are the same in all rows

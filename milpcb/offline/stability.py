@@ -88,9 +88,9 @@ def stability(
     ----------
     policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
     scores : see ``milpcb.offline.scores``
-    resamples : how often the rows, or the groups of rows, are drawn again, with replacement; 20 where that takes long
+    resamples : the number of draws of the rows, or of groups of rows, with replacement; 20 where each takes long
     seed : of the resamples
-    policy : the one that is looked at, which reads ``contexts``; None: it is searched for
+    policy : the policy to examine, which reads ``contexts``; None: it is searched for
     progress : called as ``progress(done, total)`` after every resample
 
     """

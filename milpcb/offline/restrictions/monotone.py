@@ -1,7 +1,7 @@
 """The best policy under an order, by branch and bound: the action never goes down as a column grows.
 
 The branches are those of milpcb/offline/restrictions/README.md, with forbidden actions at contexts that cost nothing
-otherwise. The cheapest open answer is looked at next, so the first one that is in order is the best.
+otherwise. The cheapest open answer is examined next, so the first one that keeps the order is the best.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -198,7 +198,7 @@ class _Branches:
 
 
 def check_orderable(policies: Any) -> None:
-    """Raise InputError for a class whose policies depend on how many contexts there are: an order adds some."""
+    """Raise InputError for a class whose policies depend on the number of contexts, as an order adds contexts."""
     for limit in ("min_leaf_size", "min_action_rows"):
         if getattr(policies, limit, None) is not None:
             raise InputError(f"no order can be asked together with {limit}, as it counts rows; leave one of them out")
