@@ -25,7 +25,7 @@ def open_oracle(
 
     Parameters
     ----------
-    policies : a policy class, e.g. ``DecisionTrees(n_actions=3, depth=2)``, or what its ``on(contexts)`` returned
+    policies : a policy class, e.g. ``DecisionTrees(n_actions=3, depth=2)``, or the result of its ``on(contexts)``
     contexts : (m, d) finite numbers, an array or a data frame, rows may repeat
     kind : ``"milp"`` (a solver), ``"search"`` (the class's own exact search), ``"audited"`` (that search, a share of
         its answers re-proved by the solver) or ``"enumeration"`` (an explicit list of all policies)

@@ -129,7 +129,7 @@ class Chain(_Avoiding[int], Search):
         return {"_under": self._under, "_forbidden": self._forbidden}
 
     def opened(self) -> Chain:
-        """Return the chain, with its first search made: a class that lacks it is refused at once."""
+        """Return the chain after making its first search, so that a class without it is refused at once."""
         self._asked[0]()
         return self
 

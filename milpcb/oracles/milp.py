@@ -87,8 +87,8 @@ class WithLeastRates(Encoding):
 def with_side_constraints(encoding: Encoding, program: Program, sides: Sequence[SideConstraint]) -> Program:
     """Return the program with a row for each side constraint, none bounded below, a little wider than the constraint.
 
-    With the largest weight brought to between 1 and 2, coefficients are rounded down to multiples of GRID; what that
-    takes away at most is added to the bound, and half of GRID. So no solver's tolerance loses a labeling. In a program
+    With the largest weight brought to between 1 and 2, coefficients are rounded down to multiples of GRID; the most
+    that this takes away, and half of GRID, is added to the bound. No solver's tolerance loses a labeling. In a program
     WithLeastRates, families of rates have the two rows for each rate instead.
     """
     if not sides:

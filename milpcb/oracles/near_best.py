@@ -1,4 +1,4 @@
-"""All policies whose total cost is within a slack of the least: how many, which, and what they agree on."""
+"""All policies whose total cost is within a slack of the least (the Rashomon set), and what they share."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
@@ -58,7 +58,7 @@ class Opening:
     def without(self, columns: Collection[int]) -> ValueOracle:
         """Return the oracle of the policies that do not read ``columns``; raises InfeasibleError, InputError."""
         if self.policies is None:
-            raise InputError("the oracle does not know its class by its settings: open it on the class itself")
+            raise InputError("the settings of this oracle's class are unknown: open it on the class itself")
         explicit = "fixed" in self.opened.capabilities and self.policies.reads_columns
         policies = self.opened.fixed() if explicit else self.policies
         return self.again(*without_columns(policies, self.contexts, columns))

@@ -1,7 +1,7 @@
 """The interface of each replaceable part. To add a part, write a class that fits one, and add a line to the registry.
 
-The pattern is the same everywhere: a *settings* object (a policy class, a solver, an environment) describes what is
-wanted and is cheap; opening it on data (contexts, a program, a seed) gives the *working* object that is then asked many
+The pattern is the same everywhere: a *settings* object (a policy class, a solver, an environment) is a cheap
+description; opening it on data (contexts, a program, a seed) gives the *working* object that is then queried many
 times.
 """
 

@@ -1,4 +1,4 @@
-"""The interface of an environment, a stream of contexts and costs, and of what a learner knows of future contexts."""
+"""The interface of an environment, a stream of contexts and costs, and of a learner's model of future contexts."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol

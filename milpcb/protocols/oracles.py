@@ -68,7 +68,7 @@ class Table(ABC):
         return self.totals.tolist()
 
     def restore(self, state: Any) -> None:
-        """Go on bit-identically from what ``state`` returned."""
+        """Go on bit-identically from a ``state``."""
         self.totals[:] = state
 
 
@@ -97,7 +97,7 @@ class SeveralTables:
         return [table.state() for table in self._tables]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Go on bit-identically from what ``state`` returned."""
+        """Go on bit-identically from a ``state``."""
         self._tables = [self._first.another() for _ in state]
         for table, own in zip(self._tables, state, strict=True):
             table.restore(own)

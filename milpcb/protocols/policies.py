@@ -80,7 +80,7 @@ class Opened:
     group : (m,) sends each row of the given contexts to its class of contexts that all policies label alike, 0..g-1
     contexts : (g, d) one representative of each such class
     log_size : natural log of the number of policies, exactly or as an upper bound (each class documents which)
-    log_union : that of the policies of which constraints will leave some, None where it is ``log_size``
+    log_union : natural log of the number of policies before constraints, None where it is ``log_size``
     capabilities : the available methods: "program", "search", "policies" (a list of all), "action_weights" (of the
         search), "fixed" (the class may be kept while more contexts arrive), "totals" (the recursion over running leaf
         totals: ``terms``), "constraints" (the search and that recursion keep side constraints: ``under``), "time_limit"
@@ -89,7 +89,7 @@ class Opened:
     solver_is_quicker : whether kind "search" asks the default solver, by ``program``, as it is likely to be quicker
     keeps_totals : whether learners keep running leaf totals of a class that has some, and not the costs of contexts
     search_keeps_rows : whether ``search`` keeps side constraints itself; else those of a class with totals do
-    class_name, settings : what the class is called, and the class itself; ``open_class`` sets them
+    class_name, settings : the name of the class, and the class itself; ``open_class`` sets them
 
     """
 

@@ -30,12 +30,12 @@ class Session(Protocol):
         ...
 
     def close(self) -> None:
-        """Free what the solver holds; closing twice is harmless."""
+        """Free the resources of the solver; closing twice is harmless."""
         ...
 
 
 class Solver(Protocol):
-    """A way to solve programs. ``Solver(argument)`` gets what follows the colon in ``solver = "name:argument"``."""
+    """A way to solve programs. ``Solver(argument)`` gets the text after the colon in ``solver = "name:argument"``."""
 
     def __init__(self, argument: str = "") -> None: ...
 

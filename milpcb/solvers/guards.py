@@ -1,4 +1,4 @@
-"""Turns a vendor's failures into one line, discards what its library prints, and keeps it from foreign settings."""
+"""Turns a vendor's failures into one line, discards the output of its library, and keeps foreign settings out."""
 
 import ctypes
 import os

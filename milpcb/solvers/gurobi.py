@@ -43,7 +43,7 @@ class Gurobi(NativeSolver):
         self._add(program.matrix, program.row_lower, program.row_upper)
 
     def close(self) -> None:
-        """Free the model, and what the licence counts."""
+        """Free the model, and its share of the licence."""
         self._model.dispose()
         self._environment.dispose()
 
