@@ -1,4 +1,4 @@
-"""Rules as JSON documents: written as plain data, read back, and checked to be what their class could write."""
+"""Rules as JSON documents: written as plain data, read back, and checked against their class."""
 
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
@@ -109,7 +109,7 @@ def from_json(text: str) -> Any:
 
     Parameters
     ----------
-    text : what ``policy.to_json()`` returned, or the content of such an answer
+    text : from ``policy.to_json()``, or the content of such an answer
 
     """
     try:

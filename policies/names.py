@@ -67,8 +67,8 @@ class Names:
     def table(self, contexts: Any, least_columns: int = 1, tested: Collection[int] | None = None) -> Floats:
         """Return contexts as an array (m, d); of a table with names the columns that carry the names of the features.
 
-        Of strings and missing values only those numbers are made that are ``tested``, None for all. Raises InputError
-        where a column is not there or holds what it cannot, or there are fewer than ``least_columns`` columns, or more
+        From strings and missing values only the numbers that are ``tested`` are made, None for all. Raises InputError
+        where a column is missing or holds unfit values, or there are fewer than ``least_columns`` columns, or more
         columns of a table without names than the features have.
         """
         if self.columns:

@@ -127,7 +127,7 @@ class Rule(ABC):
         return sql_expression(self._written(), self.names, self._values(actions))
 
     def cut_points(self) -> dict[int, tuple[float, ...] | None] | None:
-        """Return what each feature is compared with, None for one whose value itself counts; None without decisions."""
+        """Return the numbers that each feature is compared with, None if its value counts; None without decisions."""
         decision = self.decision()
         return None if decision is None else cut_points(decision)
 

@@ -1,4 +1,4 @@
-"""The class of scoring rules with integer weights: its settings, and what it is on given contexts."""
+"""The class of scoring rules with integer weights: its settings, and the class on given contexts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

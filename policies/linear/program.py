@@ -178,7 +178,7 @@ class TableEncoding(OneHotEncoding):
     """A choice of a support and a row of its table, where these are few; supports.py defines both.
 
     x[c] in {0, 1}: the rule is number c of all (support, row); exactly one is 1, so the polytope is a simplex. It
-    costs what its row costs more than action 0 everywhere, which is the offset: linear, with side constraints too.
+    costs as much as its row minus action 0 everywhere, which is the offset: linear, with side constraints too.
     """
 
     def __init__(self, supports: Supports) -> None:

@@ -1,7 +1,7 @@
 """The least total and the summed weights of the rows of all support tables, of costs by context or of leaf totals.
 
 Supports are visited in order of a lower bound, sum_p min_a Q[a, p]; the search ends when it exceeds the incumbent. On
-each a walk through the graph of the table (template.py) looks for something less. A derivation is a support and a row
+each a walk through the graph of the table (template.py) looks for a lower total. A derivation is a support and a row
 of its table, so a labeling comes once with every support it can be made on: a constant with all.
 """
 

@@ -90,7 +90,7 @@ def sum_lanes(edges: Edges, factor: Array, mass: Array) -> None:
 
 @compiled()
 def walk_each(edges: Edges, at: Array, every: Instances, bound: float, mode: int, found: Found, where: Array) -> int:
-    """Walk through instance after instance; return how many have been gone through.
+    """Walk through instance after instance; return the number of instances done.
 
     What is left at a node is bounded by any labels of the patterns to come, of which ``at`` is the first. Mode LIST
     lists the paths within the bound, ``where`` being the instance of each, up to an instance without room. Mode LEAST
@@ -226,7 +226,7 @@ class Template:
         room: int,
         keys: Array | None = None,
     ) -> tuple[Found, Ints, int]:
-        """Walk through instances, see walk_each; return what was found, where, and how many were gone through."""
+        """Walk through instances, see walk_each; return paths, their instances, and the number of instances done."""
         paths = np.empty((room, self.n_patterns), dtype=np.int32)
         found = Found(np.empty(room), np.empty(room, dtype=np.uint64), paths, np.zeros(1, dtype=np.int64))
         where = np.empty(room, dtype=np.int64)

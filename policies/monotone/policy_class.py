@@ -1,4 +1,4 @@
-"""The class of monotone rules: its settings, and what it is on given contexts."""
+"""The class of monotone rules: its settings, and the class on given contexts."""
 
 from __future__ import annotations
 

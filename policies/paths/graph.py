@@ -1,8 +1,8 @@
 """A graph of paths: nodes from a root to one sink, where each edge adds the total of one leaf to a policy's cost.
 
 A derivation (one way to write a policy) is a path. A leaf is a set of contexts that plays one action, and a *term* is
-a leaf with its action: term leaf * K + action. Behind these come the leaves with whichever action is cheapest, one edge
-in place of K, and then one term that costs nothing.
+a leaf with its action: term leaf * K + action. Next come terms of leaves with their cheapest action, one edge
+in place of K, and last a term of cost 0.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ def walk(
     """Continue a depth-first walk through the paths that keep ``rows``, backtracking where none can follow.
 
     The action of a path is that of its only term with an action in ``acts`` (terms,), -1 being none, or that
-    with which the trail begins; ``within`` (K,) is what paths may cost by their action. In mode LIST each path is added
+    with which the trail begins; ``within`` (K,) bounds their cost by action. In mode LIST each path is added
     to ``found``; a number one above its capacity means that there are too many. In mode LEAST the cheapest path of each
     action stays, the first of equal ones, and ``within`` becomes its cost. In mode SUM found.totals[action] is the sum
     of exp(-cost).

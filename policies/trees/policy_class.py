@@ -1,4 +1,4 @@
-"""The class of decision trees: its settings, and what it is on given contexts."""
+"""The class of decision trees: its settings, and the class on given contexts."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class DecisionTrees(CuttingClass):
     max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
     min_leaf_size : every leaf holds at least this many rows of the contexts
     min_action_rows, logged_actions : every leaf holds at least ``min_action_rows`` rows of every action, by the action
-        0..K-1 that was logged in each row of the contexts, ``logged_actions`` (m,). What is estimated from a log in a
-        leaf then rests on so many rows, whichever action the leaf plays
+        0..K-1 that was logged in each row of the contexts, ``logged_actions`` (m,). Estimates from a log in a
+        leaf then rest on so many rows, for every action of the leaf
     feature_names, action_names : used in printed rules
 
     """

@@ -1,7 +1,7 @@
 """Compiled: one recursion over the states of all trees, in two semirings, from the totals of conjunctions.
 
-With A = K - 1 differences to action 0, and behind them C counts of rows, ``totals[a, S]`` is what the contexts where
-all literals of the set S hold add up to. The states of size D come from these by inclusion and exclusion,
+With A = K - 1 differences to action 0, and behind them C counts of rows, ``totals[a, S]`` is the sum over contexts
+where all literals of the set S hold. The states of size D come from these by inclusion and exclusion,
 
     T_0[S, o] = (+)_a (sum over the contexts where S comes out as o), infinite where a count is below ``least``
     T_h[S, o] = (+)_g T_{h-1}[S + g, o with g] (x) T_{h-1}[S + g, o without g]

@@ -27,8 +27,8 @@ class RootTable(NamedTuple):
 
     ``numbers`` (n,) are those among all contexts; ``orders`` (d, n) sort them by each feature. ``codes`` (d, n) are how
     many of the feature's values are smaller, ``last`` (d,) the largest: cut k holds where the code is at most k.
-    ``gaps`` (d, n) mark, in order, where a cut may follow. ``first`` (n,) is what action 0 costs, ``differences``
-    (n, A) what others cost more, ``costs`` (d, A, n) in order, ``spread`` (n,) the dearest action, ``spreads``
+    ``gaps`` (d, n) mark, in order, where a cut may follow. ``first`` (n,) is the cost of action 0, ``differences``
+    (n, A) the extra costs of others, ``costs`` (d, A, n) in order, ``spread`` (n,) the dearest action, ``spreads``
     (d, n + 1) its sums over the codes below each.
     """
 

@@ -77,7 +77,7 @@ class TreeQuestion(NamedTuple):
     """A question: where ``near``, answers are by action at a context x where the literals ``sides`` (p,) hold.
 
     every : all heights at all sizes; shift : 1 where leaves count, else 0; least (C,), the counts of a leaf; empty (D,
-    leaves), how many trees of each height there are on no contexts
+    leaves), the number of trees of each height on no contexts
     """
 
     near: bool
