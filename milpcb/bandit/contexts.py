@@ -32,7 +32,7 @@ class Context:
 
 
 class ContextReader:
-    """Reads contexts for a policy class, which reads numbers, and tests of the features that are ``declared``."""
+    """Turns contexts into the numbers that a policy class reads; ``declared`` features become tests."""
 
     def __init__(self, policies: PolicyClass, declared: Mapping[str, Sequence[Any]] | None) -> None:
         if not isinstance(declared, Mapping | None):

@@ -1,6 +1,6 @@
 """Random draws for imagined futures: counts of rounds, and sums of signs.
 
-The draws are compiled (milpcb.contexts.kernels). Of very many rounds numpy's are faster.
+The draws are compiled (milpcb.contexts.kernels). For very many rounds numpy's draws are faster.
 """
 
 from functools import cache

@@ -166,7 +166,7 @@ def _entry(row: Mapping[str, Any], name: str, i: int) -> Any:
 
 
 def as_array(table: Any) -> Any:
-    """Return rows as an array of unchanged entries, 12 beside "a" no "12"; rows with names as records.
+    """Return rows as an array of unchanged entries (12 beside "a" stays 12); rows with names as records.
 
     Integers beyond 2^53 keep their digits. Raises InputError where rows differ in length or names.
     """

@@ -49,7 +49,7 @@ def check_table(path: Path) -> None:
     """Raise InputError unless a file is a table by its ending, and one of bounded size where it is Parquet."""
     check_file(path)
     if path.suffix.lower() not in ENDINGS:
-        raise InputError(f"{path} is neither by its ending, and only CSV and Parquet are read; save the table as CSV")
+        raise InputError(f"{path} is no table by its ending; only CSV and Parquet are read; save the table as CSV")
     if path.suffix == ".parquet":
         rows, columns = parquet_rows(path)
         if rows * len(columns) > MOST_VALUES:

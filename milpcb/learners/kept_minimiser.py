@@ -210,7 +210,7 @@ class KeptMinimiser:
     def grow(self) -> None:
         """Add the contexts that the oracle has received since, at costs of 0.
 
-        On each the leader plays the first action, in the order, of those that policies of its labels play there.
+        There the leader plays, of the actions of policies with its labels, the first in the order.
         """
         old, new = len(self.costs), self._oracle.n_contexts - len(self.costs)
         if not new:

@@ -210,7 +210,7 @@ def front_of(text: str) -> tuple[str, str]:
     """Return the column of ``--front``, and whether "less" or "more" of it is better; raises InputError."""
     found = re.fullmatch(r"(.+?)\s+(less|more)", text.strip())
     if found is None:
-        raise InputError(f"cannot read --front '{text}': write COLUMN less or COLUMN more, as it is better")
+        raise InputError(f"cannot read --front '{text}': write COLUMN less or COLUMN more, whichever is better")
     return found[1], found[2]
 
 

@@ -222,9 +222,9 @@ class LowerEnds:
         """
         process, rng = self._drawn
         n, K = self.scores.table.shape
-        labels = [whole_array("labels", each) for each in several("labels", labels, object, "what each policy plays")]
+        labels = [whole_array("labels", each) for each in several("labels", labels, object, "actions of each policy")]
         if any(each.shape != (n,) or not ((each >= 0) & (each < K)).all() for each in labels):
-            raise InputError(f"labels must be what each policy plays in each of the {n} rows, numbers 0..{K - 1}")
+            raise InputError(f"labels must be the action of each policy in each of the {n} rows, 0..{K - 1}")
         reach = process.reach(draws, level, rng)
         return [(process.total(each), process.total(each) - process.penalty(each) - reach) for each in labels]
 

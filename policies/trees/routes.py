@@ -80,7 +80,7 @@ def no_states(trees: TreesOn, by: Route) -> str:
 
 
 def root_passes(literals: Literals, depth: int) -> float:
-    """Return about how many contexts and features the search by root cuts passes for a value, in the hardest case."""
+    """Return the rough number of contexts times features that root cuts pass for a value, in the hardest case."""
     cuts, d = np.diff(literals.first), len(literals.features)
     at_root, last = (float(np.minimum(cuts, most).sum()) for most in (ROOT_CUTS, LAST_CUTS))
     return at_root ** (depth - 2) * (last * d * len(literals.contexts) + (ASKING if depth > 2 else 0))
