@@ -11,6 +11,7 @@ import pytest
 import milpcb
 from milpcb import Bandit, open_oracle
 from milpcb.errors import InfeasibleError
+from milpcb.plugins import registry
 from policies import DecisionTrees
 from tests.inside import state_of
 from tests.refused import refused
@@ -166,3 +167,19 @@ def test_a_decision_that_cannot_be_made_counts_in_no_constraint() -> None:
     refused(lambda: asked.act([20, 0]), "horizon")
     state, untouched = (state_of(bandit)["so_far"] for bandit in (asked, other))
     assert state == untouched | {"bound_at": 0}
+
+
+class Scarce(type(milpcb.share_at_most("call", 0.4))):  # type: ignore[misc]
+    """A constraint of a file of its own, with a line in the registry."""
+
+    word = "scarce"
+
+
+def test_a_registered_constraint_is_saved_by_its_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One that is not registered cannot be saved; the page of a log has a line for each."""
+    bandit = Bandit(TREES, seed=3, constraints=Scarce("call", 0.4))
+    refused(lambda: bandit.save(tmp_path / "bandit.json"), "a Scarce cannot be saved")
+    monkeypatch.setitem(registry.BUILTIN["constraint"], "scarce", f"{__name__}:Scarce")
+    monkeypatch.setattr(registry, "entries", registry.BUILTIN.__getitem__)
+    bandit.save(tmp_path / "bandit.json")
+    assert Bandit.load(tmp_path / "bandit.json").act([20, 0]).action in NAMES["action_names"]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, permutations
 from math import fsum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from milpcb.data.conditions import holds
 from milpcb.data.frames import named_rows, table_names
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, shown
+from milpcb.plugins import registry
 from milpcb.types import Floats
 
 Action = bool | int | float | str  # the name of an action, or its number
@@ -221,14 +222,13 @@ class Always(Never):
 
 
 share_at_most, parity, mean_at_most, never, always = ShareAtMost, RateParity, MeanAtMost, Never, Always
-NAMES = {cls.word: cls for cls in (ShareAtMost, RateParity, MeanAtMost, Never, Always)}
 Constraint = NamedConstraint | LabelConstraint  # what open_oracle takes, and what a name in a config leads to
 EVERY_KIND = (NamedConstraint, LabelConstraint)
 
 
 def listed(constraints: Any, kinds: tuple[type, ...] = (NamedConstraint,)) -> list[Any]:
     """Return one constraint of certain kinds, or several, as a list; raises InputError on anything else."""
-    wanted = ", ".join([*NAMES, *(kind.__name__ for kind in kinds[1:])])
+    wanted = ", ".join([*registry.BUILTIN["constraint"], *(kind.__name__ for kind in kinds[1:])])
     return [constraints] if isinstance(constraints, kinds) else several("constraints", constraints, kinds, wanted)
 
 
@@ -269,9 +269,10 @@ def _rows_of(contexts: Any, names: Sequence[str], actions: Sequence[Any]) -> Nam
 
 
 def as_document(rule: NamedConstraint) -> dict[str, Any]:
-    """Return a constraint as plain data, for ``of_document``; raises InputError on a kind that is not built in."""
-    if type(rule) not in NAMES.values():
-        raise InputError(f"a {type(rule).__name__} cannot be saved; of the constraints only {', '.join(NAMES)} can")
+    """Return a constraint as plain data, for ``of_document``; raises InputError if it is not registered as ``word``."""
+    known = registry.entries("constraint")
+    if rule.word not in known or registry.load("constraint", rule.word) is not type(rule):
+        raise InputError(f"a {type(rule).__name__} cannot be saved; of the constraints only {', '.join(known)} can")
     given = {name: value for name, value in vars(rule).items() if name != "weights" or value is not None}
     if isinstance(amounts := given.get("amounts"), Mapping):  # keys in JSON are strings, and actions may be numbers
         given["amounts"] = list(amounts.items())
@@ -282,11 +283,13 @@ def as_document(rule: NamedConstraint) -> dict[str, Any]:
 
 
 def of_document(document: Mapping[str, Any]) -> NamedConstraint:
-    """Return the constraint of ``as_document``; raises LookupError, TypeError on anything else."""
+    """Return the constraint of ``as_document``; raises LookupError, TypeError, MilpcbError on anything else."""
     own = {name: entry for name, entry in document.items() if name != "constraint"}
     if "amounts" in own:
         own["amounts"] = own["amounts"]["table"] if isinstance(own["amounts"], Mapping) else dict(own["amounts"])
-    return NAMES[document["constraint"]](**own)
+    if document["constraint"] not in registry.entries("constraint"):  # a file names no module to import
+        raise LookupError(document["constraint"])
+    return cast("NamedConstraint", registry.load("constraint", document["constraint"])(**own))
 
 
 def called(action: Any) -> str:

@@ -250,7 +250,7 @@ def mean_rules(sums: Mapping[str, Floats], bound: float, weight: float, name: st
 class NamedConstraint(ABC):
     """A side constraint that is bound to rows when these are known."""
 
-    word: ClassVar[str] = ""  # the name in a config, of those that can be saved
+    word: ClassVar[str] = ""  # the registered name, by which a file names it
 
     @abstractmethod
     def tables(self, rows: NamedRows) -> dict[str, Floats]:

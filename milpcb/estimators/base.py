@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from milpcb.constraints import LabelConstraint, NamedRows
-from milpcb.constraints.by_names import NAMES, as_document, bind_all
+from milpcb.constraints.by_names import NamedConstraint, as_document, bind_all
 from milpcb.core.checks import check_gap, check_time_limit, choice, whole
 from milpcb.data.actions import action_name, check_order, named_class, own_names
 from milpcb.data.columns import Column, Membership, Number, encoded
@@ -315,7 +315,7 @@ def _on_first(table: Floats, counts: Ints) -> Floats:
 
 def _plain(value: Any) -> Any:
     """Return a constraint, or a number of numpy, as plain data."""
-    if type(value) in NAMES.values():
+    if isinstance(value, NamedConstraint):
         return as_document(value)
     if not isinstance(value, np.generic):
         raise TypeError

@@ -115,7 +115,7 @@ def what_is_kept(estimator: Any, rows: ScoredRows) -> tuple[Kept, ...]:
         (f"'{name}' {way}", f"never goes {WAYS[way]} in the order of the actions", "kept")
         for name, way in (estimator.monotone or {}).items()
     ]
-    kept = (KINDS[type(rule)](rule, played) for rule in rules)
+    kept = (KINDS.get(type(rule), _other)(rule, played) for rule in rules)
     return (*kept, *(_no_worse(list(each), played) for _, each in together), *order)
 
 
@@ -146,6 +146,11 @@ def _never(asked: Never, played: _Played) -> Kept:
     limit = f"'{asked.action}' {'always' if asked.other else 'never'} where {asked.where}"
     does = f"gives {'others' if asked.other else 'it'} in {fixed(broken, 0)} of the {fixed(rows, 0)} rows there"
     return limit, does, "not kept" if broken else "kept; in every row"
+
+
+def _other(asked: Any, _played: _Played) -> Kept:
+    own = ", ".join(f"{name} = {value}" for name, value in vars(asked).items())
+    return f"{type(asked).__name__} ({own})", "", "kept"
 
 
 def _no_worse(asked: Sequence[NoWorseThan], played: _Played) -> Kept:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from milpcb.commands.class_options import rule_of
 from milpcb.core.text import listed
-from milpcb.estimators import LoggedPolicyTree, never, share_at_most
+from milpcb.estimators import LoggedPolicyTree, mean_at_most, never, share_at_most
 from milpcb.estimators.inputs import Columns
 from milpcb.logs import questions as near
 from milpcb.logs.findings import Asked
@@ -68,6 +68,14 @@ def test_what_limits_mean(text, than, margin, maximise):
     found = limit_of(text, ["call", "letter"])
     assert (found.than, found.margin, found.maximise) == (than, margin, maximise)
     assert isinstance(found, Limit)
+
+
+def test_a_constraint_without_words_of_its_own_has_a_line_with_its_arguments():
+    """Such as one of a file of its own, or a mean of another column."""
+    source = make_source("log", FRAME, Columns("message", "bought", maximise=True, randomised=True))
+    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[mean_at_most({"call": 1.0}, 0.4)])
+    found = find(source, tree, Asked(draws=0, resamples=0), lambda _: nullcontext(lambda *_: None))
+    assert found.asked == (("MeanAtMost (amounts = {'call': 1.0}, bound = 0.4)", "", "kept"),)
 
 
 # ------------------------------------------------------------------- restrictions and their prices
