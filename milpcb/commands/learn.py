@@ -153,11 +153,12 @@ def _labels(path: Path | None, source: Source) -> tuple[tuple[str, str], ...]:
 
 def _print(found: Findings) -> None:
     from milpcb.logs import page, words
-    from milpcb.logs.sections import rule_text
+    from milpcb.logs.questions import price_section
+    from milpcb.logs.sections import PageSection, rule_text
 
-    rules = rule_text(found.estimator.policy_)
-    prices, near, front, *_, stable = page.evidence(found)
-    tables = [*(prices.tables if found.questions.restrictions else ()), *front.tables]
+    rules, stable = rule_text(found.estimator.policy_), found.stability.words() if found.stability else ()
+    near, front = (found.sections.get(name, PageSection("")) for name in ("near", "front"))
+    tables = [*(price_section(found).tables if found.questions.restrictions else ()), *front.tables]
     if found.asked:
         tables.append(page.asked_table(found.asked))
     charges = words.charges_of(found.estimator.treatment_cost, maximise=found.unit.maximise)
@@ -168,7 +169,7 @@ def _print(found: Findings) -> None:
     for line in (words.gain(found), *map(printed, tables)):
         out.print(line)
     counted = near.words if found.questions.near is not None else ()
-    for sentence in (*charges, words.proof(found), *counted, *stable.words):
+    for sentence in (*charges, words.proof(found), *counted, *stable):
         out.print(sentence)
 
 
