@@ -45,9 +45,9 @@ class Names:
     def on(self, contexts: Any, n_actions: int) -> tuple[Names, Floats]:
         """Return the names for these contexts (m, d), and the contexts as a read-only array of floats.
 
-        A table with names brings those of its features, unless there are some already: then its columns of these names
-        are taken. Raises InputError where the numbers of names, features and actions differ, and where a column is one
-        of categories: classes read numbers.
+        Without names of features, a table's own names are taken; with them, its columns of these names are. Raises
+        InputError where the numbers of names, features and actions differ, and where a column is one of categories:
+        classes read numbers.
         """
         columns = table_names(contexts)
         named = Names(self.features or columns, self.actions)

@@ -97,7 +97,7 @@ def estimate(value: float, low: float, high: float, error: float = np.nan) -> st
 
 
 def places(value: float, error: float = np.nan) -> int:
-    """Return how many decimals ``number`` gives a value; below 0 for places before the point that are 0."""
+    """Return the number of decimals that ``number`` gives a value; below 0 where it rounds to tens, hundreds, ..."""
     size = abs(value)
     if not np.isfinite(size):
         return 0

@@ -221,7 +221,7 @@ class BistroPlus(Learner):
             f'noise = "{noise}" needs psi, not a policy: set queries = "profile" or "all"': (
                 queries not in self.relaxation.queries
             ),
-            f'noise = "{noise}" with queries = "argmin" needs whole totals: set estimator = "bernoulli", or queries = '
+            f'noise = "{noise}" with queries = "argmin" needs integer totals: set estimator = "bernoulli" or queries = '
             '"profile"': queries == "argmin" and even and not drawn,
             'anytime play needs queries "all" or "argmin", and a certified noise; got '
             f'queries "{queries}", noise "{noise}"': (

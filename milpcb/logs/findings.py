@@ -28,7 +28,7 @@ class Asked:
     draws: int = 1000
     resamples: int = 100
     budget: str | None = None  # name of the action whose share is limited in the curve of values; None for no curve
-    holdout: float = 0.0  # share (0..1) of the rows that are kept aside, and that nothing is learnt from
+    holdout: float = 0.0  # share (0..1) of the rows held out: nothing is learnt from them
     seed: int = 0  # of everything that is drawn
     limits: tuple[Limit, ...] = ()  # on other outcomes, which the rule keeps with the confidence ``level``
     restrictions: Mapping[str, Any] = field(default_factory=dict)  # texts that are priced, and their constraint or None
@@ -76,12 +76,12 @@ class Findings:
     questions: Asked
     estimator: Any  # fitted
     unit: Unit  # of amounts
-    # learnt, aside: the rows that the policy was learnt from, and those kept aside, None for none
+    # learnt, aside: rows the policy was learnt from, and hold-out rows, None for none
     learnt: ScoredRows | CompressedLog
     aside: ScoredRows | CompressedLog | None
     played: Ints  # what the policy plays in the rows that it was learnt from, or in the contexts that stand for them
     evaluation: Evaluation  # of the policy on the rows that it was learnt from, so its own values are too good
-    held_out: Evaluation | None  # of the policy on the rows kept aside; None where none were
+    held_out: Evaluation | None  # of the policy on the hold-out rows; None without them
     claims: Claims | None  # what can be claimed of it nevertheless; None where it was not asked
     files: int = 0  # how many were added up in one pass; 0 where the rows were in memory
     stability: Stability | None = None  # None where it was not asked

@@ -186,7 +186,7 @@ class Process:
         return min(z * s / 2 + self.greatest_on_all(-1.0, z / (2 * s)) for s in near) if s else 0.0
 
     def p_value(self, noise: Floats) -> float:
-        """Return the share of draws whose ``noise`` (draws,) reaches the greatest v - lambda V."""
+        """Return (1 + n) / (1 + draws), n the draws whose ``noise`` (draws,) reaches the greatest v - lambda V."""
         reached = noise >= self.greatest_on_all(1.0) - ROUNDING * float(np.abs(self._own).sum())
         return float((1 + reached.sum()) / (1 + len(reached)))
 

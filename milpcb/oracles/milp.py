@@ -120,7 +120,7 @@ def _scale(weights: Floats) -> float:
     return float(np.exp2(np.clip(-np.floor(np.log2(largest)), -1000.0, 1000.0))) if largest else 1.0
 
 
-# With whole costs a proved gap below 1 leaves one integer; 0.999 keeps clear of the solver's own rounding.
+# With integer costs a proved gap below 1 leaves one integer; 0.999 keeps clear of the solver's own rounding.
 WHOLE_GAP = 0.999
 # With real costs a solver may stop at this share of what it may be off by.
 REAL_GAP = 0.5
@@ -131,7 +131,7 @@ NO_ANSWER = {Stop.FAILED, Stop.UNKNOWN, Stop.UNBOUNDED}
 class MilpOracle(Oracle):
     """Exact values from a solver (design: a policy class is a fixed polytope plus a linear cost map).
 
-    Whole costs are proved by an absolute gap below 1 and rounding, real ones as Answer states. Side constraints mean
+    Integer costs are proved by an absolute gap below 1 and rounding, real ones as Answer states. Side constraints mean
     the same in every solver: a policy is returned only if it keeps them by their definition (see LabelConstraint).
 
     Parameters

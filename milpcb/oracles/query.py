@@ -6,7 +6,7 @@ import numpy as np
 
 from milpcb.types import PROVED, Floats
 
-# Up to this sum of the sizes of whole costs solvers, which are off by about PROVED of it, separate whole totals.
+# Up to this sum of the sizes of integer costs solvers, which are off by about PROVED of it, separate integer totals.
 LARGEST_WHOLE = 2e8
 # How far solvers may be off where costs are whole: by more than elsewhere, as rounding fixes it.
 _OFF = 1e-6

@@ -166,7 +166,7 @@ class ProgramTable(Table):
         return np.asarray((self._encoding.objective(costs).coefficients - self._offset)[self._columns])
 
     def _reached(self) -> Ints:
-        """Return the columns on which whole costs, drawn at random, do not cancel."""
+        """Return the columns on which integer costs, drawn at random, do not cancel."""
         drawn = np.random.default_rng(0).integers(1, 2**20, self.totals.shape).astype(float)
         return np.flatnonzero(self._encoding.objective(drawn).coefficients != self._offset)
 

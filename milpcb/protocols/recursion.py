@@ -118,7 +118,7 @@ class Terms(Recursion[Ints]):
         return lru_cache(most)(lambda row: self.places(context(row)[None])[0])
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
-        """Return the totals (n_terms,) of ``costs`` (n, K) at ``contexts`` (n, d); whole costs stay exact."""
+        """Return the totals (n_terms,) of ``costs`` (n, K) at ``contexts`` (n, d); integer costs stay exact."""
         return self.adder(contexts)(costs)
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:

@@ -163,7 +163,7 @@ def grow(
 def path_totals(truth: Floats, costs: Floats, depth: int) -> Floats:
     """Return H, shape (p, 2) * depth + costs.shape[1:]: total costs of the contexts on each path.
 
-    ``truth`` is (g, p) of 0 and 1, ``costs`` (g, ...). Whole costs stay exact. One side of each test is a product of
+    ``truth`` is (g, p) of 0 and 1, ``costs`` (g, ...). Integer costs stay exact. One side of each test is a product of
     matrices, the other follows by subtraction.
     """
     if depth == 0:

@@ -10,7 +10,7 @@ node may be a leaf, the number of leaves is one more index, and derivations are 
 only siblings may be alike.
 
 Contexts with the same outcomes of the same tests are one state, answered once (policies/trees/recursion.py). A tree is
-found from the root down, by a query at each node. Whole costs give exact answers while their absolute values add up to
+found from the root down, by a query at each node. Integer costs give exact answers while their absolute values sum to
 less than 2^52; real ones are rounded by about 1e-16 of the summed absolute costs.
 """
 

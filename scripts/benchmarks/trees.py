@@ -115,7 +115,7 @@ def value_of(opened: Opened, costs: Floats) -> Callable[[], float]:
 
 
 def instance(m: int, p: int, n_actions: int) -> tuple[Floats, Floats]:
-    """Return m different contexts of p binary features, and whole costs of both signs."""
+    """Return m different contexts of p binary features, and integer costs of both signs."""
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 2, (m, p)) if p > 16 else (rng.permutation(2**p)[:m, None] >> np.arange(p)) & 1
     return contexts.astype(float), rng.integers(-20, 21, (m, n_actions)).astype(float)

@@ -3,11 +3,11 @@ Swap the solver
 ===============
 
 An oracle answers "which policy of the class is cheapest for these costs?". The answer is the optimal value of a
-mixed-integer program, so any solver can give it. With whole costs all of them give the very same number.
+mixed-integer program, so any solver can give it. With integer costs all of them give the very same number.
 """
 
 # %%
-# 120 people, three actions, whole costs; trees of depth 2 under a budget for the first action.
+# 120 people, three actions, integer costs; trees of depth 2 under a budget for the first action.
 
 import numpy as np
 

@@ -25,7 +25,7 @@ SECTIONS = {"environment": "environment", "policies": "policies", "learner": "le
 WIDE, NARROW = 9.0, 4.8  # inches of a figure, and of one for half a page or a phone
 MANY_SEEDS = 5  # from so many on, an interval of the mean is more informative than the range
 COMPARATORS, INFORMED = ("best_in_hindsight",), ("hedge",)  # they know all costs beforehand, or see all of a round
-# Learners whose guarantee is for independent rounds of one law, and environments that are such. They are listed, as
+# Learners whose guarantee is for i.i.d. rounds, and environments that are such. They are listed, as
 # reports and figures import no class of a study; a test compares the list of learners with the classes.
 FOR_ONE_LAW = {
     *("epoch_greedy", "epsilon_greedy", "explore_then_commit", "ilovetoconbandits"),
