@@ -287,8 +287,6 @@ def of_document(document: Mapping[str, Any]) -> NamedConstraint:
     own = {name: entry for name, entry in document.items() if name != "constraint"}
     if "amounts" in own:
         own["amounts"] = own["amounts"]["table"] if isinstance(own["amounts"], Mapping) else dict(own["amounts"])
-    if document["constraint"] not in registry.entries("constraint"):  # a file names no module to import
-        raise LookupError(document["constraint"])
     return cast("NamedConstraint", registry.load("constraint", document["constraint"])(**own))
 
 
