@@ -15,8 +15,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from milpcb.constraints import LabelConstraint, NamedRows
-from milpcb.constraints.by_names import NamedConstraint, as_document, bind_all
+from milpcb.constraints import LabelConstraint, NamedConstraint, NamedRows
+from milpcb.constraints.by_names import as_document, bind_all
 from milpcb.core.checks import check_gap, check_time_limit, choice, whole
 from milpcb.data.actions import action_name, check_order, named_class, own_names
 from milpcb.data.columns import Column, Membership, Number, encoded
