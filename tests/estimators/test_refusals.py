@@ -147,8 +147,8 @@ LOGGED: list[tuple[Callable[[], object], str]] = [
             (LoggedPolicyTree(method="ips", min_samples_leaf=5), "limits on the rows"),
             (LoggedPolicyTree(method="ips", objective="guaranteed"), "monotone and objective need the rows"),
             (LoggedPolicyTree(method="ips", max_depth=3, thresholds=MANY), "combinations"),
-            (LoggedScoringRule(method="ips", max_tests=None), "no bound"),
-            (LoggedPolicy(method="ips"), "no bound"),
+            (LoggedScoringRule(method="ips", max_tests=None), "any number of columns"),
+            (LoggedPolicy(method="ips"), "any number of columns"),
         )
     ),
     *(
