@@ -237,3 +237,11 @@ def test_every_number_is_read_as_itself():
     base, drawn = sqlite3.connect(":memory:"), numbers()
     assert [x for x in drawn if base.execute(f"SELECT {literal(x)}").fetchone()[0] != x] == []
     assert list(duckdb.sql(f"SELECT {', '.join(map(literal, drawn[::5]))}").fetchall()[0]) == drawn[::5]
+
+
+def test_decimals_that_people_write_stay_as_they_are():
+    """A number that is read alike everywhere is not taken apart; others are made of powers of two."""
+    written = ["0.5e0", "2.25e0", "1e-05", "40", "0.1e0", "686.5e0", "16777215", "16777216.0e0"]
+    assert [literal(float(text)) for text in written] == written
+    assert literal(2.0**-70) == "(1e0 / 4611686018427387904e0 / 256e0)"
+    assert literal(-3 * 2.0**132) == "(-3e0 * 4611686018427387904e0 * 4611686018427387904e0 * 256e0)"
