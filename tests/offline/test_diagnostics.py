@@ -1,5 +1,6 @@
 """How far scores can be trusted: sizes, calibration and events by their definitions, and a line for each trouble."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -34,6 +35,9 @@ def test_sizes_and_calibration_by_hand():
     assert found.calibration[1] == pytest.approx(weights.mean())
     assert found.least_propensity[1] == chance[:, 1].min()
     assert known_of(X, action, outcome, method="dr").words() == []
+    for times in (1.9, 2.1):  # standard errors, of which 2 are a warning
+        off = replace(found, calibration=1 - times * found.calibration_error)
+        assert any("do not fit the log" in line for line in off.words()) == (times > 2)
 
 
 def test_propensities_that_do_not_fit_come_first_and_decide_nothing(recwarn):

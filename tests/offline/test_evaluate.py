@@ -121,10 +121,11 @@ def test_weights_repeat_rows():
 
 def test_ranges_hold_what_can_happen():
     """Scores m + 1[a = k] (y - m) / e reach the ends of their range, and differences of two of a row theirs."""
-    known, played = [0.5, 2.0], [m + 3 * (y - m) for m in (0.5, 2.0) for y in (-1.0, 3.0)]
-    found = EntryRanges.between((-1.0, 3.0), (0.5, 2.0), 1 / 3)
-    assert found.entry == pytest.approx(np.ptp([*known, *played]))
-    assert found.difference == pytest.approx(2 * np.abs(np.subtract.outer([*known, *played], known)).max())
+    for outcomes, known in (((-1.0, 3.0), (0.5, 2.0)), ((-3.0, 1.0), (-2.0, -0.5))):
+        played = [m + 3 * (y - m) for m in known for y in outcomes]
+        found = EntryRanges.between(outcomes, known, 1 / 3)
+        assert found.entry == pytest.approx(np.ptp([*known, *played]))
+        assert found.difference == pytest.approx(2 * np.abs(np.subtract.outer([*known, *played], known)).max())
     assert EntryRanges.between((0.0, 1.0), (0.0, 1.0), 0.0) == (np.inf, np.inf)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from milpcb.errors import InputError
 from milpcb.offline import read_log
+from milpcb.offline.log import kept_aside
 
 X = np.arange(12.0).reshape(6, 2)
 ACTION = ["stay", "go", "go", "stay", "go", "stay"]
@@ -58,6 +59,14 @@ def test_propensities_by_name_in_any_order_are_the_same_log():
     swapped = pl.DataFrame({"stay": chances[:, 1], "go": chances[:, 0]})
     for given in (swapped, swapped.to_pandas(), swapped.to_dict(as_series=False)):
         assert np.array_equal(read_log(X, ACTION, reward=REWARD, propensity=given).propensity, plain.propensity)
+
+
+def test_of_each_action_a_share_of_the_rows_is_kept_aside():
+    """Or of the groups of its rows, of which there may be two in all."""
+    action = np.repeat([0, 1, 2], [100, 40, 10])
+    log = read_log(np.zeros((150, 1)), action, reward=1.0 * action)
+    assert np.bincount(action[kept_aside(log, 0.3)]).tolist() == [30, 12, 3]
+    assert read_log(X, ACTION, reward=REWARD, group=[2, 1] * 3).group.tolist() == [1, 0] * 3
 
 
 def drawn(K=3, n=400):

@@ -17,7 +17,7 @@ from milpcb.logs.page import first, worth_lines
 from milpcb.logs.source import make_source
 from milpcb.offline import best_reference, evaluate, no_worse_than, read_log, scores
 from milpcb.offline.inference import _other_splits
-from milpcb.offline.overlap import column_tests, in_parts, parts_without, rows_of_actions
+from milpcb.offline.overlap import column_tests, parts_without, rows_of_actions
 
 N = 1200
 
@@ -115,11 +115,10 @@ def test_every_part_of_the_policy_has_a_row_of_its_action():
     """On every cut of 60 rows among five actions the best tree has rows of its actions in all leaves."""
     for seed in range(6):
         X, action, outcome = even(60, 5, seed)
-        tree = LoggedPolicyTree(max_depth=2, thresholds="all", method="snips")
-        tree.fit(X, action, reward=outcome, propensity="randomised")
-        log = tree.scores_.log
-        empty, _ = in_parts(tree.policy_.predict(X), tree.apply(X), *rows_of_actions(log, np.ones(60)))
-        assert not empty.any()
+        tree = LoggedPolicyTree(max_depth=2, thresholds="all", method="ips")
+        tree.fit(X, action, reward=outcome - 1, propensity="randomised")  # an action without rows looks worth 0
+        part, right = tree.apply(X), tree.policy_.predict(X) == tree.scores_.log.action
+        assert np.array_equal(np.unique(part[right]), np.unique(part))
 
 
 def test_a_limit_cannot_be_put_on_a_base_that_is_not_known():

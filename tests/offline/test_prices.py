@@ -79,11 +79,17 @@ def test_intervals_hold_the_price():
 
 
 def test_a_front_of_one_point_and_of_too_many(rows):
-    """Equal outcomes have one best policy; a front above the limit is one line."""
+    """Equal outcomes have one best policy; units change no front; one above the limit is one line."""
     X, costs = rows
     question = Question(DecisionTrees(2, depth=2), X)
     (point,) = pareto(question, costs, costs)
     assert point.a == point.b == question.best(costs).value
+    points, scaled = (
+        np.array([(point.a, point.b / unit) for point in pareto(question, costs, unit * costs[::-1])])
+        for unit in (1.0, 1e9)
+    )
+    assert len(points) > 2
+    assert scaled == pytest.approx(points)
     with pytest.raises(InputError, match="more than 1 points"):
         pareto(question, costs, costs[:, ::-1], most=1)
 

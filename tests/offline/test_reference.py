@@ -32,6 +32,7 @@ def grid(K, step=0.05):
 BUDGETS = {
     "a budget": [share_at_most(2, 0.3)],
     "two budgets": [share_at_most(a, 0.3) for a in (1, 2)],
+    "a budget for each": [share_at_most(a, 0.5) for a in range(3)],
     "a second outcome": [mean_at_most({1: 1.0, 2: 3.0}, 0.9)],
     "at least": [LabelConstraint(np.tile([-1.0, 0.0, 0.0], (N, 1)), -0.25 * N)],
     "all": [

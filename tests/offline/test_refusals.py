@@ -137,7 +137,14 @@ OF_VALUES: list[Case] = [
     ),
     (lambda: inference(TREES, X[:5], SCORES), f"5 contexts for {N} scores"),
     (lambda: plan(STUMPS, Design(2, 3, 0.1, 0.5), 0.1), "2 actions"),
-    (lambda: Design(2, 2, 0.6, 0.5), "from 0 to the base of 0.5"),
+    *(
+        (lambda law=law: Design(2, 2, *law), line)
+        for law, line in (
+            ((0.6, 0.5), "from 0 to the base of 0.5"),
+            ((0.1, 1.5), "share must be from 0 to 1"),
+            ((0.0, 0.5, 0.0), "base must be above 0 and at most 1"),
+        )
+    ),
 ]
 OF_LIMITS: list[Case] = [
     *((lambda than=than: no_worse_than(than, outcome=SCORES), "than") for than in (float("nan"), True, ["0"] * 3)),
