@@ -213,9 +213,12 @@ def test_what_is_guaranteed_is_the_rule_of_an_estimator(learnt):
     assert str(tree.policy_) == (found.folder / "policy.txt").read_text().rstrip()
 
 
-def test_a_limit_on_another_outcome(learnt):
+@pytest.mark.parametrize("limit", ["angry at most letter + 0.3", "angry at least letter - 0.3"])
+def test_a_limit_on_another_outcome(learnt, limit):
     """The page names it, that it is kept with confidence, and no claims of rules by the estimates; nothing reads it."""
-    page = learnt(EFFECT, *TRIAL, *CLAIMS, "--depth", "1", "--no-worse", "angry at most letter + 0.3").page
+    page = learnt(EFFECT, *TRIAL, *CLAIMS, "--depth", "1", "--no-worse", limit).page
+    (beside,) = re.findall(r"gives by the log [\d.]+ beside ([\d.]+) of 100", page)
+    assert float(beside) == pytest.approx(100 * EFFECT.filter(message="letter")["angry"].mean(), abs=2)
     assert "'angry' at most 0.3 worse than always 'letter', with 95 % confidence" in page
     assert "kept; among all such people, with 95 % confidence" in page
     assert "in the rows that the rule was learnt from" in page

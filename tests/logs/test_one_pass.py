@@ -17,7 +17,7 @@ from milpcb.logs import files
 from milpcb.logs.files import log_files, sample_of
 from milpcb.logs.findings import Asked, Findings
 from milpcb.logs.learning import aside_in_pass, claims_of, learn_in_one_pass, value_of
-from milpcb.offline import IntervalEstimate, evaluate
+from milpcb.offline import IntervalEstimate, State, evaluate
 from milpcb.offline.sufficient_statistics import Statistics
 from tests import learned
 
@@ -145,6 +145,15 @@ def test_no_rule_gains_more_than_what_is_claimed(fixed: Path, found: Findings) -
         played = rng.integers(0, 3, 4)[2 * right + below]
         gain, error = found.learnt.gain(played, best)
         assert gain + np.sqrt(2 * each) * error + beyond <= claims.most + 1e-9
+
+
+def test_propensities_that_do_not_fit_decide_nothing(tmp_path: Path) -> None:
+    """A gain is shown by enough rows, and by none where all propensities are half of what they were."""
+    for factor, state in ((1.0, State.TARGET), (0.5, State.EARLY)):
+        rows(6000, 0).with_columns(p=pl.col("p") * factor).write_parquet(tmp_path / "log.parquet")
+        found = learnt(tmp_path)
+        assert found.claims.gain.lower > 0
+        assert found.claims.state == state
 
 
 def test_rows_kept_aside_are_drawn_by_their_place(fixed: Path) -> None:

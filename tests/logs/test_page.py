@@ -10,6 +10,7 @@ import pytest
 from milpcb.core.decimals import THIN
 from milpcb.data.columns import Membership, Number
 from milpcb.logs.page import Worth, bars, first
+from milpcb.logs.questions import priced
 from milpcb.logs.rule import DrawnPart, who
 from milpcb.logs.sections import Unit, rule_text
 from policies.exports.decisions import AllOf, step_of
@@ -95,6 +96,7 @@ def test_a_leaf_of_a_printed_rule_is_its_action():
 def test_what_is_not_known_has_no_number():
     """An action without rows somewhere has the reason on its line, and no value."""
     assert LINES[3].cells(SALES) == ["always 'write'", "not known", "", "no rows of it among 7 people"]
+    assert priced(SALES, None) == ("not known", "")
 
 
 def test_bars_are_at_their_places():
@@ -113,6 +115,7 @@ def test_amounts_have_the_digits_that_their_error_leaves():
     assert MONEY.value(11287.4) == f"11{THIN}290"
     assert (SALES.value(0.4953), SALES.gain(-0.0161)) == ("49.5", "\u22121.6 of 100")
     assert Unit("bought", maximise=True, binary=True, error=0.06).value(0.4953) == "50"
+    assert Unit("bought", maximise=True, binary=True, error=math.nan).value(0.4953) == "49.5"
     assert (MONEY.tick(12500.0), SALES.tick(0.425), MONEY.tick(-0.05)) == (f"12{THIN}500", "42.5", "\u22120.05")
     assert not any(re.search(r"e[+-]", MONEY.amount(10.0**k)) for k in range(-9, 13))
 

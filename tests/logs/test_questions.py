@@ -18,7 +18,7 @@ from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
 from milpcb.logs.limits import Limit, limit_of
 from milpcb.logs.questions import SHARES, budget_values, columns_read, restricted, usual_restrictions, what_if
-from milpcb.logs.rule import drawn_parts
+from milpcb.logs.rule import drawn_parts, parts_section
 from milpcb.logs.source import make_source
 from milpcb.offline import best_reference
 from milpcb.offline.restrictions import gain_band
@@ -181,6 +181,8 @@ def test_rules_not_shown_to_be_worse_are_those_whose_upper_end_reaches_the_best_
     assert found.words[1] == "All of them read 'age'."
     contested = (every[undecided] != every[undecided][0]).any(axis=0).sum()
     assert found.words[2].startswith(f"On {contested} of the 300 rows compared")
+    noise = fit(people(300, effect=0.0).select(FRAME.columns).sort("age"))
+    assert as_good(noise, noise.problem(ROWS))[0].words[1] == "No column is read by all of them."
 
 
 @pytest.mark.parametrize("slack", [0.0, 0.01, 0.2])
@@ -281,3 +283,4 @@ def test_only_parts_in_rows_kept_aside_have_intervals():
         notes = [part.note for part in drawn_parts(found)]
         assert notes
         assert all(note.startswith(start) and ("\n" in note) == (holdout > 0) for note in notes)
+        assert [row[0] for row in parts_section(found).folds[0].tables[0].rows] == ["1", "2"]
