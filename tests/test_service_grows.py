@@ -243,6 +243,17 @@ def test_a_new_action_is_tried_and_what_was_known_is_kept() -> None:
     assert q[1] < 0.1
 
 
+def test_a_baseline_keeps_its_floor() -> None:
+    """What it has cost at least, and the rounds that it played alone, are as before."""
+    bandit, plain = Bandit(TREES, seed=1, baseline="call", loss=0.1), Plain(0)
+    plain.play(bandit, 100)
+    before: Any = learner_of(bandit)
+    bandit.add_action("wait")
+    after: Any = learner_of(bandit)
+    assert (after.floor, after.rounds_of_baseline) == (before.floor, before.rounds_of_baseline)
+    assert before.floor > 0 < before.rounds_of_baseline
+
+
 @pytest.mark.parametrize(
     ("constraint", "forbidden"),
     [

@@ -215,11 +215,12 @@ def test_the_bound_is_a_number_at_any_rate(rate: float) -> None:
 FOUR = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
+@pytest.mark.parametrize("w", [2, 7])
 @pytest.mark.parametrize("by", ["window", "discount"])
-def test_forgetting_plays_by_what_policies_cost_of_late(by: Any) -> None:
+def test_forgetting_plays_by_what_policies_cost_of_late(by: Any, w: int) -> None:
     """Weights are those of the totals over the window, or discounted."""
     oracle = listed(FOUR)
-    learner, rng, w = Forgetting(oracle, rounds=7, by=by), np.random.default_rng(0), 7
+    learner, rng = Forgetting(oracle, rounds=w, by=by), np.random.default_rng(0)
     paid: list[Any] = []  # of each round, the estimates of all policies
     for _ in range(40):
         row = int(rng.integers(2))
@@ -234,7 +235,7 @@ def test_forgetting_plays_by_what_policies_cost_of_late(by: Any) -> None:
         paid.append(cost / q[action] * (FOUR[:, row] == action))
     assert learner.guarantee() == np.inf
     assert np.isnan(learner.bound())
-    state, fresh = learner.state(), Forgetting(oracle, rounds=7, by=by)
+    state, fresh = learner.state(), Forgetting(oracle, rounds=w, by=by)
     with pytest.raises(InputError, match="cannot go on"):  # the ledger does not know what was forgotten
         learner.go_on(fresh)
     assert learner.state() == state

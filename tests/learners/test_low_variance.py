@@ -235,19 +235,18 @@ def test_slope_is_the_steepest_that_implies_the_published_constraint(n: int) -> 
 
 
 def test_guarantee_is_the_theorem_and_says_nothing() -> None:
-    """The number of the paper by hand, plus delta T; above T at 10^6 rounds; none for another psi."""
-    T, K, N, delta = 10**6, 3, len(LABELINGS), 0.05
-    learner = learner_on(horizon=T)
+    """The number of the paper by hand, plus delta T; above T at 10^6 and 2^20 rounds; none for another psi."""
+    K, N, delta = 3, len(LABELINGS), 0.05
 
     def d(t: float) -> float:
         return float(np.log(16 * t**2 * N / delta))
 
     m0 = next(m for m in range(1, 99) if d(2**m) / 2**m <= 1 / (4 * K))
     constant = 4 * 100 + 4 * np.sqrt(2) * 95.1
-    bound = constant * (4 * K * d(2 ** (m0 - 1)) + np.sqrt(8 * K * d(2**20) * 2**20)) + np.sqrt(
-        8 * T * np.log(2 / delta)
-    )
-    assert learner.high_probability_bound() == pytest.approx(bound)
-    assert learner.guarantee() == pytest.approx(bound + delta * T)
-    assert bound > T
+    estimation = 4 * K * d(2 ** (m0 - 1)) + np.sqrt(8 * K * d(2**20) * 2**20)
+    for T in (10**6, 2**20):
+        bound = constant * estimation + np.sqrt(8 * T * np.log(2 / delta))
+        assert learner_on(horizon=T).high_probability_bound() == pytest.approx(bound)
+        assert learner_on(horizon=T).guarantee() == pytest.approx(bound + delta * T)
+        assert bound > T
     assert learner_on(psi=1.0).guarantee() == np.inf
