@@ -118,14 +118,14 @@ def test_a_sequence_of_another_length_is_damaged(name, run, tmp_path):
 
 def test_recovery_counts_the_rounds_after_a_change_until_regret_grows_slowly():
     """A learner that is right again 100 rounds after the change, seen every 50 rounds; one that never is; no change."""
-    rounds = np.arange(50, 2001, 50)
+    rounds = np.append(np.arange(50, 2001, 50), 4000)
     least = 0.2 * rounds
     late = least + 0.4 * np.clip(rounds - 1000, 0, 100)
     never = least + 0.4 * np.clip(rounds - 1000, 0, None)
     shared = {"cost": least, "random": least + 0.4 * rounds, "after": [1000]}
-    assert recovery(rounds, late, **shared) == 150  # the window of 50 rounds from 1100 on is the first without regret
-    assert recovery(rounds, never, **shared) == 1000
-    assert recovery(rounds, late, **shared | {"after": [500, 1000]}) == (50 + 150) / 2
+    assert recovery(rounds, late, **shared) == 200  # the window of 100 rounds from 1100 on is the first without regret
+    assert recovery(rounds, never, **shared) == 3000
+    assert recovery(rounds, late, **shared | {"after": [500, 1000]}) == (100 + 200) / 2
     assert np.isnan(recovery(rounds, late, **shared | {"after": []}))
 
 

@@ -305,9 +305,10 @@ def test_the_search_finds_the_best_policy_where_it_holds_the_constraints(tiny):
     answered_by = {}
     for name, rule in rules.items():
         section = f"[[constraints]]\n{rule}\naction = 0\n\n[[learners]]"
-        cell = cell_of(tiny.replace("[[learners]]", section, 1))
+        cell = cell_of(tiny.replace("[[learners]]", section, 1), "uniform")
         trees = open_world(cell)
         for world in (trees, replace(trees, policies=MonotoneRules(trees.policies.n_actions))):
+            assert cell_player(cell, world).certify().value == 0.0
             answered_by[name, type(world.policies)] = type(world.comparator_oracle())
     assert answered_by.pop(("budget", MonotoneRules)) is MilpOracle
     assert set(answered_by.values()) == {SearchOracle}

@@ -54,7 +54,7 @@ def test_a_learner_looks_the_same_in_every_study():
     assert looks(["bistro_plus", "mine"])["mine"] == looks(["mine", "bistro_plus"])["mine"]
 
 
-@pytest.mark.parametrize("seeds", [3, 5])
+@pytest.mark.parametrize("seeds", [2, 3, 5])
 def test_curves_are_means_and_bands_are_ranges_or_intervals(make_frame, seeds):
     """The line is the mean at every round; the band is the range of few seeds, and from five on the t-interval."""
     results = Results(make_frame(["bistro_plus"], seeds=range(seeds), noise=0.3), "t")

@@ -46,6 +46,7 @@ def test_a_curve_is_the_mean_that_is_drawn_and_a_name_hides_all_of_it(results):
     assert {trace.get("fill") for trace in named} == {None, "toself"}
     rounds, values = results.panels[0].curve("exp4")
     line = next(trace for trace in named if "fill" not in trace)
+    assert line["mode"].startswith("lines")
     assert np.allclose(line["x"], rounds)
     assert np.allclose(line["y"], values.mean(axis=0))
     assert layout["xaxis"]["title"]["text"] == "round"

@@ -145,6 +145,10 @@ def test_the_overview_is_a_table_of_shares(make_frame):
     assert "No mean is above" in drawing.caption
     assert axes.get_xlabel() == "share of the regret of choosing at random"
     assert axes.get_xlim() == (-0.5, 1.5)  # two panels fill the width
+    more = pl.when(pl.col("learner") == "bistro_plus").then(100 * pl.col("regret")).otherwise("regret")
+    (turned,) = draw(Results(results.frame.with_columns(regret=more), "t"), ["overview"])
+    for figure, order in ((drawing, ["bistro_plus", "exp4"]), (turned, ["exp4", "bistro_plus"])):
+        assert [label.get_text() for label in figure.figure.axes[0].get_yticklabels()][:2] == order
     above = results.frame.with_columns(guarantee=pl.when(pl.col("learner") == "exp4").then(1.0).otherwise("guarantee"))
     (framed,) = draw(Results(above, "t"), ["overview"])
     edges = [patch.get_edgecolor()[:3] for patch in framed.figure.axes[0].patches]
