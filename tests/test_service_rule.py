@@ -101,11 +101,7 @@ def test_no_rule_is_in_force_with_other_learners():
 
 CALLS = ["call", "write", "wait"]
 VISITS = DecisionTrees(
-    3,
-    depth=2,
-    thresholds=[[30, 45, 60], [2, 5, 10], []],
-    feature_names=["age", "visits", "region"],
-    action_names=CALLS,
+    3, depth=2, thresholds=[[30, 45, 60], [2, 5, 10], []], feature_names=["age", "visits", "region"], action_names=CALLS
 )
 
 

@@ -156,5 +156,5 @@ def test_a_statement_says_what_stands_for_a_new_action_and_what_came_from_a_log(
     bandit = Bandit.from_log(TREES, log)
     bandit.add_action("visit")
     assert bandit.statement().splitlines()[-1:] == [
-        "Before 'visit' came, policies that play it count as playing the first action.",
+        "Before 'visit' came, policies that play it count as playing the first action."
     ]

@@ -80,10 +80,7 @@ def test_learning_from_a_run_is_learning_from_its_log(ran, tmp_path):
         (("log", "--learner", "exp", "--out", "a.csv"), ("unknown learner 'exp'", "exp4")),
         (("evaluate", *PLAY, "--cost", "cost"), ("--cost is for files",)),  # a run knows its columns
         # a leader's q is 1 for the action drawn: scores weighed by it would be wrong, in silence
-        (
-            ("learn", "--learner", "ftpl", *PLAY[2:], "--out", "leader"),
-            ("draws within act", "--leave-out probability"),
-        ),
+        (("learn", "--learner", "ftpl", *PLAY[2:], "--out", "leader"), ("draws within act", "--leave-out probability")),
     ],
 )
 def test_what_a_run_does_not_have_is_named(arguments, fragments, ran, tmp_path):

@@ -104,10 +104,7 @@ def test_features_add_up(learnt):
 @pytest.mark.parametrize("one_pass", [False, True])
 @pytest.mark.parametrize(
     "given",
-    [
-        ("--propensity", "treat=p_treat", "--propensity", "wait=p_wait"),
-        ("--propensity", "wait=p_wait, treat=p_treat"),
-    ],
+    [("--propensity", "treat=p_treat", "--propensity", "wait=p_wait"), ("--propensity", "wait=p_wait, treat=p_treat")],
 )
 @pytest.mark.usefixtures("sketches")
 def test_probabilities_by_action(given, one_pass, tmp_path, monkeypatch):

@@ -13,12 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from milpcb import share_at_most
 from milpcb.errors import InputError
-from milpcb.estimators import (
-    LoggedPolicyTree,
-    LoggedRuleList,
-    LoggedScoringRule,
-    LoggedThresholdRule,
-)
+from milpcb.estimators import LoggedPolicyTree, LoggedRuleList, LoggedScoringRule, LoggedThresholdRule
 from milpcb.estimators import one_pass as samples
 from milpcb.estimators.inputs import Columns
 from milpcb.estimators.one_pass import Sample, folds_in_pass

@@ -8,13 +8,7 @@ from sklearn.model_selection import GridSearchCV
 
 from milpcb.core import long_search
 from milpcb.errors import InputError
-from milpcb.estimators import (
-    LoggedPolicyTree,
-    OptimalPolicyTree,
-    OptimalRuleList,
-    never,
-    share_at_most,
-)
+from milpcb.estimators import LoggedPolicyTree, OptimalPolicyTree, OptimalRuleList, never, share_at_most
 from tests.refused import refused
 
 N = 240

@@ -33,10 +33,7 @@ EVERY = [
 
 # Every method of an estimator is a method of one of these, which a test below makes sure of.
 CHECKED = [OptimalPolicyTree, LoggedPolicyTree, OptimalScoringRule, LoggedPolicy]
-OWN = {
-    "_policy_class",
-    "__init__",
-}  # what a class may have besides: its policies, how many tests, its parameters
+OWN = {"_policy_class", "__init__"}  # what a class may have besides: its policies, how many tests, its parameters
 OF_PARAMETERS = [check_parameters_default_constructible, check_no_attributes_set_in_init, check_set_params]
 
 

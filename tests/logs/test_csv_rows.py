@@ -64,10 +64,7 @@ def test_a_row_that_readers_take_in_different_ways_is_refused(read, content, nam
 
 
 GOOD = {
-    "a mark, quotes, two lines, nothing": (
-        '\ufeffa,b\n"x, ""y""\nz",2\n,3\n',
-        {"a": ['x, "y"\nz', None], "b": [2, 3]},
-    ),
+    "a mark, quotes, two lines, nothing": ('\ufeffa,b\n"x, ""y""\nz",2\n,3\n', {"a": ['x, "y"\nz', None], "b": [2, 3]}),
     "blank lines, as editors leave them": ("\n\na,b\n1,2\n\r\n3,4\n\n\n", {"a": [1, 3], "b": [2, 4]}),
     **{  # areas, wards and items are written with a 0 in front, numbers are not: 02 and 2 are two of them
         f"codes {codes}": (

@@ -250,10 +250,7 @@ def sampled(folder: Path) -> None:
         (lambda logs, _: sampled(wrong_row(logs, "y", None)), r"part5\.parquet, after 50 rows: row 4: 'y' is missing"),
         (lambda logs, out: command(wrong_row(logs, "x", 1e300), out, *ASKED), "column 'x' .* infinite or beyond"),
         (lambda logs, out: command(damaged(logs), out, *ASKED), r"part4\.parquet is no Parquet file, or a damaged one"),
-        (
-            lambda logs, out: command(beside(logs, "a.csv") / "a.csv", out, *ASKED),
-            r"a\.csv is no Parq.*scan_csv",
-        ),
+        (lambda logs, out: command(beside(logs, "a.csv") / "a.csv", out, *ASKED), r"a\.csv is no Parq.*scan_csv"),
         (lambda logs, out: command(beside(logs / "none", "a.csv"), out, *ASKED), "none names no file"),
         (lambda logs, out: command(logs / "x*.parquet", out, *ASKED), r"x\*\.parquet names no file"),
         (

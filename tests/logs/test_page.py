@@ -61,11 +61,7 @@ def test_a_test_in_words(test, holds):
 
 def test_parts_are_numbered_as_in_the_drawing():
     """Every part has the tests on its way, and its number stands in the drawing, with value and interval on lines."""
-    assert who(TREE) == {
-        0: "age up to 45",
-        1: "age above 45, member up to 0.5",
-        2: "age above 45, member above 0.5",
-    }
+    assert who(TREE) == {0: "age up to 45", 1: "age above 45, member up to 0.5", 2: "age above 45, member above 0.5"}
     summary = DrawnPart("write", 0.456, "56.1 of 100\n48.0 to 63.0")
     drawn = TREE.graph([summary, summary, summary])
     labels = [label for _, label in drawn.nodes(data="label")]

@@ -9,15 +9,7 @@ import pytest
 from milpcb.constraints import share_at_most
 from milpcb.data.actions import matched
 from milpcb.errors import InputError
-from milpcb.offline import (
-    LowerEnds,
-    best_reference,
-    evaluate,
-    inference,
-    read_log,
-    scores,
-    stability,
-)
+from milpcb.offline import LowerEnds, best_reference, evaluate, inference, read_log, scores, stability
 from milpcb.offline.restrictions import Question, gain_band, pareto, prices
 from policies import DecisionTrees
 

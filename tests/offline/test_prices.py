@@ -6,11 +6,7 @@ import pytest
 from milpcb.constraints import never, parity, share_at_most
 from milpcb.errors import InputError
 from milpcb.offline import LowerEnds, best_reference, read_log, scores
-from milpcb.offline.restrictions import (
-    Question,
-    gain_band,
-    pareto,
-)
+from milpcb.offline.restrictions import Question, gain_band, pareto
 from milpcb.offline.restrictions import prices as priced
 from milpcb.oracles import open_oracle
 from milpcb.oracles.milp import MilpOracle

@@ -35,11 +35,7 @@ BUDGETS = {
     "a budget for each": [share_at_most(a, 0.5) for a in range(3)],
     "a second outcome": [mean_at_most({1: 1.0, 2: 3.0}, 0.9)],
     "at least": [LabelConstraint(np.tile([-1.0, 0.0, 0.0], (N, 1)), -0.25 * N)],
-    "all": [
-        share_at_most(2, 0.3),
-        mean_at_most({1: 1.0, 2: 1.5}, 0.6),
-        parity(2, np.arange(N) % 2, 0.1),
-    ],
+    "all": [share_at_most(2, 0.3), mean_at_most({1: 1.0, 2: 1.5}, 0.6), parity(2, np.arange(N) % 2, 0.1)],
 }
 
 

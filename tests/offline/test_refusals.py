@@ -11,20 +11,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import milpcb
 from milpcb.estimators import LoggedPolicyTree
-from milpcb.offline import (
-    LoggedRounds,
-    evaluate,
-    inference,
-    no_worse_than,
-    read_log,
-    scores,
-    settled,
-)
+from milpcb.offline import LoggedRounds, evaluate, inference, no_worse_than, read_log, scores, settled
 from milpcb.offline.planning import Design, plan
-from milpcb.offline.restrictions import (
-    Question,
-    prices,
-)
+from milpcb.offline.restrictions import Question, prices
 from policies import DecisionTrees, ThresholdRules
 from tests.refused import refused
 

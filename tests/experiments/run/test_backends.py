@@ -8,14 +8,7 @@ from functools import partial
 
 import pytest
 
-from milpcb.experiments.run.backends import (
-    ONE_THREAD,
-    TRIES,
-    Processes,
-    Serial,
-    WorkerDiedError,
-    listening,
-)
+from milpcb.experiments.run.backends import ONE_THREAD, TRIES, Processes, Serial, WorkerDiedError, listening
 from tests.processes import alive, until
 
 # Workers import it by its name, so it stands in a file of its own.

@@ -49,10 +49,7 @@ UNCHANGED = {
     "label of the learner": ("scale = 8", 'scale = 8\nlabel = "mine"'),
     "label of the environment": ("n_contexts", 'label = "mine"\nn_contexts'),
     "label of the oracle": ('"enumeration"', '"enumeration"\nlabel = "mine"'),
-    "comments and the order of keys": (
-        "horizon = 40\ncheckpoints = 4",
-        "# the same\ncheckpoints = 4\nhorizon = [40]",
-    ),
+    "comments and the order of keys": ("horizon = 40\ncheckpoints = 4", "# the same\ncheckpoints = 4\nhorizon = [40]"),
     "name of the experiment": ('"tiny"', '"other"'),
     "a default written down": ("depth = 1", "depth = 1\nthresholds = 3"),
     "max_horizon": ("scale = 8", "scale = 8\nmax_horizon = 40"),
@@ -105,8 +102,7 @@ def test_titles_tell_what_there_are_several_of(tiny):
 def test_a_learners_own_oracle_takes_the_place_of_all_common_ones(tiny):
     """It is one cell, and has none of the common options."""
     common = tiny.replace(
-        '[oracle]\nkind = "enumeration"',
-        '[[oracle]]\nlabel = "quick"\ntime_limit = 1.0\n[[oracle]]\nkind = "search"\n',
+        '[oracle]\nkind = "enumeration"', '[[oracle]]\nlabel = "quick"\ntime_limit = 1.0\n[[oracle]]\nkind = "search"\n'
     )
     own = '[[learners]]\nname = "exp4"\noracle = {{ kind = {} }}\n'
     listed = study_of(common + own.format('"enumeration"'))

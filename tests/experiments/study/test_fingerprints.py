@@ -14,12 +14,7 @@ from milpcb.errors import InputError
 from milpcb.experiments.study import fingerprints
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
-from milpcb.experiments.study.fingerprints import (
-    fingerprint,
-    is_installed_file,
-    source_digest,
-    source_file,
-)
+from milpcb.experiments.study.fingerprints import fingerprint, is_installed_file, source_digest, source_file
 from milpcb.plugins import registry
 
 FOREIGN = """\
