@@ -35,10 +35,11 @@ COMMANDS: dict[str, tuple[tuple[str, ...], bool]] = {
     "certify": (("certify", "log.csv", "--depth", "1"), False),
     "evaluate": (("evaluate", "log.csv", *COLUMNS, "policy.json"), False),
     "run": (("run", "tiny.toml", "--out", "run", "--progress", "quiet"), False),
+    "dask": (("run", "tiny.toml", "--out", "run", "--progress", "quiet", "--backend", "dask"), False),
     "solvers": (("solvers",), False),
 }
 SOLVERS = ("gurobi", "copt", "xpress", "cplex", "scip", "highs", "pulp:PULP_CBC_CMD", "pulp:GUROBI", "pulp:COPT")
-PICTURES = {"plot": "regret.svg", "learn": "found/policy.svg", "run": "run/regret.svg"}
+PICTURES = {"plot": "regret.svg", "learn": "found/policy.svg", "run": "run/regret.svg", "dask": "run/regret.svg"}
 
 # Actions of a service in the folder that it was started in, which is on the path of imports.
 SERVICE = """
