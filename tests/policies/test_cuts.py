@@ -65,6 +65,7 @@ def test_equal_rows_are_one_group(rows: Ints) -> None:
         assert (rows[distinct.first][distinct.group] == rows).all()
     distinct = Distinct.codes(wide.T, len(rows))
     assert distinct.group.tolist() == expected
+    assert Distinct.rows(np.eye(70)).group.tolist() == list(range(70))  # more bits than a number has
 
 
 @pytest.mark.parametrize(
