@@ -58,6 +58,7 @@ def test_boxes_of_the_space_are_those_of_contexts_in_every_cell(pairs):
     cuts, cells = [np.array([0.5, 1.5]), np.array([0.5])], np.array(list(product((0.0, 1.0, 2.0), (0.0, 1.0))))
     found = [BoxList(cuts, [False, False], pairs=pairs, contexts=contexts).holding(cells) for contexts in (None, cells)]
     assert [held[:, 0].tolist() for held in found] == [[True] * 6] * 2
+    assert [len(np.unique(held, axis=1).T) for held in found] == [len(held.T) for held in found]
     space, divided = ({tuple(column ^ column[0]) for column in held.T} for held in found)
     assert space == divided
 

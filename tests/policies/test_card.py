@@ -64,14 +64,14 @@ def drawn(seed):
         Field("region", "category", ("north", "south")),
     )
     names = Names(tuple(c.name for c in columns), ("wait", "write", "call"), columns, fields)
-    ages = tuple(sorted(rng.choice(np.arange(20, 80), rng.integers(1, 4), replace=False) - 0.5))
+    ages = tuple(sorted(rng.choice(np.arange(30, 36), rng.integers(1, 4), replace=False) - 0.5))
     doses = tuple(sorted(set(np.round(rng.random(rng.integers(1, 4)), 2))))
     steps = (tuple(map(float, ages)), tuple(map(float, doses)), None, None, None, None)
     weights = tuple(int(w) for w in rng.choice([-3, -2, -1, 1, 2, 3], 6))
     cuts = tuple(sorted(int(cut) for cut in rng.integers(-3, 8, rng.integers(1, 3))))
     people = [
         {
-            "age": int(rng.integers(15, 90)),
+            "age": int(rng.integers(28, 38)),
             "dose": None if rng.random() < 0.2 else float(np.round(rng.random(), 2)),
             "visits": int(rng.integers(0, 4)),
             "member": bool(rng.integers(2)),
