@@ -132,9 +132,10 @@ def test_what_cannot_be_a_card_is_refused():
 
 
 def test_the_pdf_has_what_the_page_has(monkeypatch):
-    """All words on sheets of A4, the same bytes again, no row beyond one; no letter is a box."""
-    texts, places = [], []
-    write = Axes.text
+    """All words on sheets of A4, the same bytes again, no row or frame beyond one; no letter is a box."""
+    texts, places, frames = [], [], []
+    write, add = Axes.text, Axes.add_patch
+    monkeypatch.setattr(Axes, "add_patch", lambda self, patch: frames.append(patch.get_bbox()) or add(self, patch))
     monkeypatch.setattr(Axes, "text", lambda self, x, y, s, **style: _noted(texts, places, write, self, x, y, s, style))
     rule, _ = drawn(3)
     card = rule.card(labels={"age": f"Age {'of the one who is visited ' * 4}"})
@@ -145,6 +146,7 @@ def test_the_pdf_has_what_the_page_has(monkeypatch):
         assert unescape(points) in texts
     assert {"Who is $visited$", *(unescape(to) for _, to in OUTCOME.findall(card.html()))} <= set(texts)
     assert max(places) < 297 - 18
+    assert (min(frame.x0 for frame in frames), max(frame.x1 for frame in frames)) == (18, 210 - 18)
     assert card.pdf("Who is $visited$", note=str(rule)) == content
     long = LinearRule((1,), (9,), (tuple(map(float, range(60))),), Names(("age",), ("wait", "call")))
     assert len(re.findall(rb"/Type /Page\b", long.card().pdf())) == 3

@@ -202,11 +202,12 @@ def test_every_labeling_can_be_drawn(name) -> None:
 
 
 def test_a_rule_has_few_digits_and_half_the_widest_margin() -> None:
-    """The rule for age + 2 dose >= 2.5 on a grid is said in one or two digits each; constants have no weights."""
+    """The rule for age + 2 dose >= 2.5 on a grid has one or two digits each, cuts have one; constants no weights."""
     contexts = np.array(list(product(range(3), repeat=2)), dtype=float)
     names = Names(("age", "dose"), ("wait", "treat"))
     rule = rule_of(contexts, contexts @ [1.0, 2.0] >= 2.5, names)
     assert str(rule) == "score = +0.5*age +1*dose\nplay treat if score >= 1.2, else play wait"
+    assert rule_of(np.array([[1.0], [3.5]]), np.array([False, True]), names).cuts == (2.0,)
     assert str(rule_of(contexts, np.ones(9, dtype=bool), names)) == "play treat"
     assert str(rule_of(contexts, np.zeros(9, dtype=bool), names)) == "play wait"
 
