@@ -19,6 +19,8 @@ from tests.learned import Learning
 from tests.sketches import sketch
 
 Ended = subprocess.CompletedProcess[str]
+CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
+COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
 CONFIG = """\
 [experiment]
 name = "tiny"

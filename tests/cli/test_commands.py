@@ -7,9 +7,7 @@ import pytest
 from matplotlib.image import imread
 
 from milpcb.plugins import registry
-
-CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
-COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
+from tests.cli.conftest import CONTEXTS, COSTS
 
 
 @pytest.fixture

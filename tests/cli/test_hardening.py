@@ -10,11 +10,7 @@ import pytest
 from milpcb.commands.console import PlainConsole
 from milpcb.core.decimals import number
 from milpcb.core.text import encodable
-from tests.cli.conftest import without_notice
-
-CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
-COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
-
+from tests.cli.conftest import CONTEXTS, COSTS, without_notice
 
 RUN = ("run", "tiny.toml", "--progress", "quiet", "--backend", "serial")
 

@@ -7,11 +7,8 @@ import pytest
 import milpcb.oracles.search
 from milpcb.errors import did_you_mean
 from milpcb.plugins import registry
-from tests.cli.conftest import CONFIG
+from tests.cli.conftest import CONFIG, CONTEXTS, COSTS
 from tests.inside import find_plug_ins_again
-
-CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
-COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
 
 NEVER = "".join(f'[[constraints]]\nname = "never"\naction = {action}\nrows = [0]\n' for action in range(3))
 OLD = '[experiment]\nname = "old"\n[versions]\nmilpcb = "0.1.0"\n'

@@ -14,7 +14,6 @@ from milpcb.logs.learning import find
 from milpcb.logs.source import make_source
 from milpcb.policies import from_json
 from tests.learned import NO_CLAIMS, command
-from tests.refused import refused
 
 N = 400
 KNOWN = ("--action", "done", "--reward", "y")
@@ -128,19 +127,3 @@ def test_prices_by_row_are_a_column(learnt):
     treated = frame.filter(pl.col("done") == "treat")["y"].mean() - frame["price"].mean()
     assert signed(treated) in said
     assert "'treat' costs the amount in 'price' besides its outcome" in said
-
-
-def test_batches_take_probabilities_by_action():
-    """A mapping from actions to columns, and no list, whose order would be guessed."""
-    frame = made()
-    own = frame["done"].to_numpy() == "treat"
-    truth = (frame["y"].to_numpy() * own / 0.25).mean()
-
-    def fitted(**options):
-        tree = LoggedPolicyTree(max_depth=0, method="ips", thresholds=3, features=["age"])
-        tree.fit_batches([frame], action="done", reward="y", features=["age"], **options)
-        return tree.constant_values_[tree.actions_.tolist().index("treat")]
-
-    assert fitted(propensity={"wait": "p_wait", "treat": "p_treat"}) == pytest.approx(truth)
-    refused(lambda: fitted(propensity=["p_wait", "p_treat"], actions=["wait", "treat"]), "that are not named")
-    refused(lambda: fitted(propensity={"wait": "p_wait", "cure": "p_treat"}), "the actions of propensity are")

@@ -136,15 +136,6 @@ def test_batches_give_what_the_rows_give(learner: Any, propensity: Any, outcome:
     assert (found.diagnostics.least_propensity.tolist() == [LEAST] * 3) == (propensity == CHANCES)
 
 
-def test_propensities_that_do_not_sum_to_1_are_refused() -> None:
-    """In any batch, with the number of the row in it."""
-    wrong = log(300).with_columns(p2=pl.when(pl.int_range(pl.len()) == 200).then(0.9).otherwise("p2"))
-    tree = clone(TREE)
-    with pytest.raises(InputError, match=r"propensities of row 51 are .* with sum"):
-        tree.fit_batches(batches(wrong, 150), action="action", reward="y", propensity=CHANCES, features=["x0"])
-    assert not hasattr(tree, "policy_")
-
-
 @pytest.mark.parametrize("far", [1.7e9, -1.7e9])
 def test_outcomes_far_from_0_have_no_standard_errors_by_sums(far: float) -> None:
     """Seconds of a clock, say, whose squares leave no digit for what differs; those of 1e5 and a little are fine."""

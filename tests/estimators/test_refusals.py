@@ -129,6 +129,7 @@ def batches(learner: Any = None, *changes: Any, **asked: Any) -> Any:
     return (learner or priced()).fit_batches([log, log.with_columns(*changes)], **given)
 
 
+LATE = pl.when(pl.int_range(pl.len()) == 50).then(0.9).otherwise("p").alias("p")
 LOGGED: list[tuple[Callable[[], object], str]] = [
     *(
         (lambda cost=cost: priced(**cost).fit(PEOPLE, DONE, reward=REWARD, propensity="randomised"), named)
@@ -161,6 +162,9 @@ LOGGED: list[tuple[Callable[[], object], str]] = [
             (pl.lit("much").alias("y"), "'y'"),
         )
     ),
+    (lambda: batches(None, LATE, propensity={"wait": "p", "treat": "p"}), "propensities of row 51 are [0.9, 0.9]"),
+    (lambda: batches(propensity=["p", "x"], actions=["wait", "treat"]), "of actions that are not named"),
+    (lambda: batches(propensity={"wait": "p", "cure": "p"}), "the actions of propensity are"),
     (lambda: batches(reward="rewards"), "'rewards'"),
     (lambda: priced().fit_batches(iter([PEOPLE]), action="done", reward="y", propensity="p"), "twice"),
     (lambda: priced().fit_batches([np.eye(3)], action="done", reward="y", propensity="p"), "ndarray"),
