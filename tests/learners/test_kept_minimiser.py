@@ -129,6 +129,7 @@ def test_which_leader_is_known_to_be_alone() -> None:
     oracle = open_oracle(FiniteClass([[0, 0], [1, 0], [2, 1]], 3), [[0.0], [1.0]], kind="enumeration")
     kept = KeptMinimiser(oracle, np.zeros((2, 3)), None)
     kept.update(lambda actions, _: np.zeros(len(actions)))
+    kept.change(0, np.full(3, 2.0))
     for rank, expected in (([0.0, 1.0, 2.0], 0), ([2.0, 0.0, 1.0], 1), ([2.0, 1.0, 0.0], 2)):
         assert not kept.leads_alone(0)
         assert kept.first_by(np.array(rank), 0) == expected

@@ -216,6 +216,7 @@ def test_many_rows_are_looked_at_in_part(fitted, monkeypatch):
     monkeypatch.setattr(near, "MOST_COMPARED", 50)
     assert "50 rows compared" in as_good(*fitted)[0].words[2]
     monkeypatch.setattr(near, "MOST_UNLISTED", 1)
+    assert "was not counted" not in as_good(*fitted)[0].words[0]
     listed = NearBest.listed
     monkeypatch.setattr(NearBest, "listed", property(lambda found: listed.fget(found) and False))
     found, _ = as_good(*fitted)

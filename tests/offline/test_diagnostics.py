@@ -74,6 +74,7 @@ def test_few_groups_are_few_rows():
     found = scores(log, "snips", cv=2).diagnostics
     assert (found.rows, found.grouped) == (10, True)
     assert any("only 10 groups of rows" in line for line in found.words())
+    assert not any("groups of rows" in line for line in replace(found, rows=30).words())
 
 
 def test_what_is_rare_depends_on_the_number_of_actions():

@@ -1,5 +1,7 @@
 """Values of fixed and drawn policies, and of logs of learners, by their definitions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -44,6 +46,9 @@ def test_every_number_is_a_mean(table):
         assert close(found.gain_over[name], mean_of(own - table.table[:, k]))
     assert found.best_constant == max(found.constants, key=lambda name: found.constants[name].estimate)
     assert evaluate(table, np.full(N, 2)).gain_over["2"] == IntervalEstimate(0.0, 0.0, 0.0, 0.0)
+    for gain, sentence in ((0.5, "It is better than"), (0.0, "There is no evidence"), (-0.5, "It is worse than")):
+        shown = replace(found, gain_over_logged=IntervalEstimate(gain, 0.2, gain - 0.4, gain + 0.4))
+        assert shown.words()[-1].startswith(sentence)
 
 
 @pytest.mark.parametrize("n_actions", [2, 6])

@@ -32,9 +32,10 @@ def trial(n=200, seed=0, harm=0.5):
     return X, np.array(ACTIONS)[done], first, second
 
 
-def scored(X, done, **outcome):
+def scored(X, done, weight=None, **outcome):
     """Return scores by known propensities."""
-    return scores(read_log(X, done, propensity=[0.5, 0.5], actions=ACTIONS, **outcome), "snips")
+    log = read_log(X, done, propensity=[0.5, 0.5], actions=ACTIONS, **outcome)
+    return scores(log, "snips", sample_weight=weight)
 
 
 def test_the_rule_is_the_lower_end_of_the_band():
@@ -216,14 +217,15 @@ def test_what_is_no_group_is_refused(regions):
     assert [limit.group for limit in no_worse_for_each(None, labels, outcome=outcome)] == ["a", "missing"]
 
 
-@pytest.mark.parametrize(("losses", "enough"), [(0, False), (8, False), (20, True)])
-def test_rare_losses_under_both_actions_are_few(losses: int, enough: bool):
-    """They cancel in the skewness of their difference, and are counted by its fourth moment."""
+@pytest.mark.parametrize(("losses", "first", "enough"), [(0, 1, False), (8, 1, False), (20, 1, True), (20, 100, False)])
+def test_rare_losses_under_both_actions_are_few(losses: int, first: float, enough: bool):
+    """They cancel in the skewness of their difference, and are counted by its fourth moment, by their weights."""
     X, done, _, _ = trial(2000)
-    second = np.zeros(len(X))
+    second, weight = np.zeros(len(X)), np.ones(len(X))
     for action in ACTIONS:
-        second[np.flatnonzero(done == action)[:losses]] = 1.0
-    limits = scored(X, done, cost=second)
+        rows = np.flatnonzero(done == action)[:losses]
+        second[rows], weight[rows[:1]] = 1.0, first
+    limits = scored(X, done, weight, cost=second)
     assert no_worse_than("no", outcome=limits).enough_events == enough
     if losses:
         assert limits.diagnostics.events > 25

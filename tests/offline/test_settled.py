@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from milpcb.commands.plan import plan as command
 from milpcb.errors import InputError
 from milpcb.offline import read_log, scores, settled
-from milpcb.offline.planning import Design, SimulatedTrial
+from milpcb.offline.planning import Design, SimulatedTrial, plan
 from milpcb.offline.settled import INSIDE, STAKES, means_before
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.rng import child
@@ -152,8 +152,9 @@ def test_rows_have_the_law_that_is_planned_for():
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_simulated_trial_ends_where_it_is_found_to(seed):
     """It may end after so many rows, and not after 2 % less; below a count of rows none does."""
-    trial = SimulatedTrial(TWO_STUMPS, DESIGN, 0.95, child(seed))
+    trial = SimulatedTrial(TWO_STUMPS, DESIGN, 0.95, child(seed, "plan", 0))
     n = trial.rows_needed(0.1, 10_000)
+    assert plan(TWO_STUMPS, DESIGN, 0.1, trials=1, most=10_000, seed=seed).rows.tolist() == [n]
     assert trial.ends(int(n), 0.1)
     assert not trial.ends(int(n / 1.02), 0.1)
     assert not trial.ends(trial.fewest(0.1), 0.1)
