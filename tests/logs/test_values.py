@@ -112,6 +112,7 @@ TWO_WAYS = "of which the point or comma can be read in two ways"
 UNREADABLE = [
     (without(AGES, "not asked"), "'x' (numbers but for 'not asked' (15 rows); --missing \"not asked\" if nothing is"),
     (["4o", *without(AGES, "N/A")[1:]], "'x' (numbers but for '4o' (1 row); --missing 4o if"),
+    ([age if i % 2 else "?x" for i, age in enumerate(AGES)], "numbers but for '?x' (150 rows)"),
     (without([f"{age},5" for age in AGES], "unknown to us"), "numbers but for 'unknown to us' (15 rows)"),
     *((prices(shape), TWO_WAYS) for shape in ("{},{:03d}", "{}.{:03d},5", "{},{:03d},000", "{},5")),
     ([f"{cents} €" for cents in CENTS], "numbers with '€', such as '17 €', which are strings to a rule: write them"),

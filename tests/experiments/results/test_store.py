@@ -160,6 +160,15 @@ def test_the_config_is_written_with_versions(held, tiny):
     assert parse_config(written).table() == written == parse_config(tomllib.loads(tiny)).table()
 
 
+def test_best_policies_have_files_of_their_own(tiny):
+    """Also of classes whose labels differ in signs, or in case, alone."""
+    section = '[[policies]]\nname = "decision_trees"\ndepth = {}\nlabel = "{}"\n'
+    more = "".join(section.format(depth, label) for depth, label in ((2, "A/b"), (3, "a b")))
+    config = parse_config(tomllib.loads(tiny.replace("[policies]", f'{more}[[policies]]\nlabel = "a:B"')))
+    files = [each["file"].casefold() for each in store.index_of(config, build_study(config))["comparators"]]
+    assert len(set(files)) == len(files) == 3
+
+
 MINE = [
     "thesis.tex",
     "config.toml",  # somebody else's
