@@ -63,10 +63,7 @@ BUILTIN: dict[str, dict[str, tuple[dict[str, Any], Floats]]] = {
         "binary, three actions": ({"n_actions": 3, "max_weight": 1}, BINARY),
         "integers": ({"max_weight": 3}, MORE_INTEGERS),
         "reals": ({"max_weight": 2, "thresholds": 2}, MORE_REALS[:6]),
-        "reals, given cuts": (
-            {"max_weight": 2, "thresholds": ((0.9, 2.4), (-3.0, 0.0, 0.0, 1.0))},
-            MORE_REALS[:6],
-        ),
+        "reals, given cuts": ({"max_weight": 2, "thresholds": ((0.9, 2.4), (-3.0, 0.0, 0.0, 1.0))}, MORE_REALS[:6]),
         "mixed": ({"max_weight": 1, "max_features": 2}, np.column_stack([MIXED, MORE_INTEGERS[:, 0]])),
         "one column": ({"n_actions": 3, "max_weight": 2}, MORE_INTEGERS[:, :1]),
         "a line": ({"max_weight": 2}, np.arange(5.0)[:, None]),

@@ -174,10 +174,7 @@ def opened(rule):
         (lambda: share_at_most(0, 1.5), "share must be between 0 and 1, got 1.5"),
         (lambda: share_at_most(0, np.nan), "share must be between"),
         (lambda: mean_at_most({0: ["a", "b"]}, 0.5), "an amount of mean_at_most must be numbers"),
-        (
-            lambda: mean_at_most({0: [[1, 2]]}, 0.5),
-            "a finite number for each row, or the name of a column",
-        ),
+        (lambda: mean_at_most({0: [[1, 2]]}, 0.5), "a finite number for each row, or the name of a column"),
         (lambda: share_at_most(0, 0.5, weights=[1, -2]), "weights must not be negative, nor all 0"),
         (lambda: share_at_most(0, 0.5, weights=[0, 0]), "weights must not be negative, nor all 0"),
         (lambda: share_at_most(0, 0.5, weights=["a", "b"]), "weights must be numbers"),
@@ -188,10 +185,7 @@ def opened(rule):
             (lambda given=given: mean_at_most(given, 0.5), "amounts, by action or as a table, must be numbers")
             for given in ([[1, 2], [3]], {}, "abc")
         ),
-        (
-            lambda: mean_at_most([1, np.nan], 0.5),
-            "amounts must map names of actions to numbers or columns",
-        ),
+        (lambda: mean_at_most([1, np.nan], 0.5), "amounts must map names of actions to numbers or columns"),
         (lambda: mean_at_most({0: 1}, np.inf), "bound on the mean must be finite"),
         (lambda: mean_at_most({0: 1, 1: np.nan}, 1.0), "an amount of mean_at_most must be a finite number"),
         *(

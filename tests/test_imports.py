@@ -73,12 +73,7 @@ VENDORS = {
     "pydantic": ("milpcb.experiments.study", "milpcb.experiments.results.schemas"),
     "pyscipopt": ("milpcb.solvers.scip",),
     "rich": ("milpcb.commands", "milpcb.experiments"),
-    "sklearn": (
-        "milpcb.environments.recorded",
-        "milpcb.estimators",
-        "milpcb.learners.rivals",
-        "milpcb.offline",
-    ),
+    "sklearn": ("milpcb.environments.recorded", "milpcb.estimators", "milpcb.learners.rivals", "milpcb.offline"),
     "threadpoolctl": ("milpcb.experiments.run.runner", "milpcb.offline"),
     "tomli_w": ("milpcb.experiments.results.store",),
     "typing_extensions": ("milpcb.experiments.study.sections",),

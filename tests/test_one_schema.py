@@ -114,11 +114,7 @@ def test_the_kind_is_shown_and_tables_get_what_they_need(asked: Any) -> None:
     tables = {"reversed": frame[["other", own.name]].assign(more=1), "array": frame.astype(object).to_numpy()}
     if own.kind != "category" or own.column.dtype != "category":  # polars has categories of strings only
         tables["polars"] = pl.from_pandas(frame)
-    for policy in (
-        tree.policy_,
-        policies.from_json(tree.policy_.to_json()),
-        policies.from_json(tree.to_json()),
-    ):
+    for policy in (tree.policy_, policies.from_json(tree.policy_.to_json()), policies.from_json(tree.to_json())):
         for way, table in tables.items():
             assert policy.predict_names(table) == right, way
         assert policy.schema == tree.schema_
@@ -166,11 +162,7 @@ def test_a_bandit_gives_what_they_need(asked: Any) -> None:
     own, frame, right, tree = asked
     condition, there, elsewhere = parts(tree)
     trees = DecisionTrees(
-        2,
-        depth=1,
-        thresholds=[own.cuts, [1.5]],
-        feature_names=[own.name, "other"],
-        action_names=["A", "B"],
+        2, depth=1, thresholds=[own.cuts, [1.5]], feature_names=[own.name, "other"], action_names=["A", "B"]
     )
     rails = [always(there, where=condition), always(elsewhere, where=opposite(condition))]
     values = None if own.declared is None else {own.name: own.declared}

@@ -146,11 +146,7 @@ def test_a_third_party_adds_a_figure_a_command_and_a_battery(third_party, folder
 
 FOREIGN = {
     "a function": ("environment", "click:edit", "is a function, and must be a class"),
-    "a class of something else": (
-        "environment",
-        "click:Command",
-        "without action_names, feature_names, n_actions",
-    ),
+    "a class of something else": ("environment", "click:Command", "without action_names, feature_names, n_actions"),
     "a class that does not inherit": ("policies", "click:Command", "does not inherit from milpcb.protocols:PolicyC"),
     "a learner for a class": ("policies", "milpcb.learners:Uniform", "does not inherit from milpcb.protocols:Polic"),
     "a backend": ("backend", "click:Command", "without map"),

@@ -49,10 +49,7 @@ UNREADABLE = {
         "a,b\n1,2\n\n1\n",
         "line 4 has 1 value where the first line has 2; write a comma for each empty value too",
     ),
-    "a string value": (
-        "1,2\n\n3,x\n",
-        "line 3, column 2: 'x' is not a number; write numbers as in 1234.5",
-    ),
+    "a string value": ("1,2\n\n3,x\n", "line 3, column 2: 'x' is not a number; write numbers as in 1234.5"),
     "digits with an underscore": ("a,b\n1,1_2\n", "line 2, column 2: '1_2' is not a number"),
     "a code": ("x,y\n1,2\n3, 02\n", "line 3, column 2: '02' is not a number; write numbers as in 1234.5"),
     "an empty value": ("1,2\n3,\n", "line 2, column 2: '' is not a number"),

@@ -152,12 +152,7 @@ def shown(rows: list[int]) -> Empirical:
 
 @pytest.mark.parametrize(
     ("rows", "sample"),
-    [
-        ([3], []),
-        ([3, 1], [3]),
-        ([3, 1, 1, 0, 0, 0, 2], [3, 1, 1]),
-        ([3, 1, 1, 0, 0, 0, 2, 0], [3, 1, 1, 0, 0, 0, 2]),
-    ],
+    [([3], []), ([3, 1], [3]), ([3, 1, 1, 0, 0, 0, 2], [3, 1, 1]), ([3, 1, 1, 0, 0, 0, 2, 0], [3, 1, 1, 0, 0, 0, 2])],
 )
 def test_the_future_is_drawn_from_the_rounds_before_the_epoch(rows: list[int], sample: list[int]) -> None:
     """The counts are multinomial: each later round is kept with the rate, on a context of rounds 1 to 2^e - 1."""

@@ -163,10 +163,7 @@ READ = Schema((Field("a"), Field("b"))).read
         *(
             (lambda table=table: READ(table), message)
             for table, message in (
-                (
-                    pd.DataFrame({"alter": [1], "b": [2]}),
-                    "the table has no column named 'a', but alter, b: add it",
-                ),
+                (pd.DataFrame({"alter": [1], "b": [2]}), "the table has no column named 'a', but alter, b: add it"),
                 ([{"a": 1, "b": 2}, {"a": 1}], "row 1 has no value named 'b', but a: add it"),
                 ([{"a": 1, "b": 2}, [1, 2]], "row 1 carries no names, and row 0 does"),
                 (pd.DataFrame([[1, 2]], columns=["a", "a"]), "the table has 2 columns named 'a'"),

@@ -16,10 +16,7 @@ from milpcb.oracles.milp import MilpOracle
 from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
 
 CONTEXTS = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 1], [1, 1, 0], [1, 1, 0]], dtype=float)
-SIDE = [
-    constraints.share_at_most(1, 0.4),
-    constraints.never(1, rows=[0]),
-]
+SIDE = [constraints.share_at_most(1, 0.4), constraints.never(1, rows=[0])]
 
 
 def lines(oracle: Any) -> dict[str, str]:

@@ -73,20 +73,14 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: listed().near_best(np.zeros((5, 2)), 1).features, "columns"),
     (lambda: listed().table("columns"), "contexts"),
     (lambda: GrowingOracle(FiniteClass([[0, 1]], 2), [[0.0], [1.0]]), "open it on all"),
-    (
-        lambda: GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [2.0]]).extend([[1.0, 2.0]]),
-        "columns",
-    ),
+    (lambda: GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [2.0]]).extend([[1.0, 2.0]]), "columns"),
     (lambda: GrowingOracle(DecisionTrees(2)), "quantiles"),
     (lambda: GrowingOracle(DecisionTrees(2, thresholds=CUTS), kind="milp"), "'search'"),
     (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS, kind="milp", constrained=True), "'search'"),
     (lambda: GrowingOracle(DecisionTrees(2, max_leaves=3), CONTEXTS, constrained=True), "beforehand"),
     (lambda: GrowingOracle(DecisionTrees(2, max_leaves=3), CONTEXTS).table(), "open the oracle on all"),
     (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS, kind="milp").table(), "open the oracle on all"),
-    (
-        lambda: GrowingOracle(DecisionTrees(2), CONTEXTS).table("contexts"),
-        '"columns"',
-    ),
+    (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS).table("contexts"), '"columns"'),
     (lambda: GrowingOracle(DecisionTrees(2, thresholds=CUTS)).rows([[1.0]]), "2 features"),
     *(
         (

@@ -54,15 +54,9 @@ class Counted(Uncounted):
             lambda: open_oracle(Counted(), CONTEXTS, kind="search"),
             "of Promised declares 'search' in capabilities and has no method",
         ),
-        (
-            lambda: GrowingOracle(Counted(), CONTEXTS),
-            "of Promised declares 'fixed' in capabilities and has no method",
-        ),
+        (lambda: GrowingOracle(Counted(), CONTEXTS), "of Promised declares 'fixed' in capabilities and has no method"),
         (lambda: Counted().on(CONTEXTS).terms(), "Promised has no recursion over totals that can be kept"),
-        (
-            lambda: Weightless().log_weights(CONTEXTS, 0, 1.0),
-            "of Weightless declares 'action_weights' in capabilities",
-        ),
+        (lambda: Weightless().log_weights(CONTEXTS, 0, 1.0), "of Weightless declares 'action_weights' in capabilities"),
         (lambda: open_oracle(Uncounted(), CONTEXTS), "^Uncounted has no n_actions; set self.n_actions"),
         (lambda: GrowingOracle(Uncounted(), CONTEXTS), "^Uncounted has no n_actions; set self.n_actions"),
     ],

@@ -66,18 +66,7 @@ def test_printed_rules_are_the_rules(name):
         assert_says_what_it_does(opened.draw(rng), known_and_fresh)
 
 
-CUTS = [
-    0.1 + 0.2,
-    1e-7,
-    1.0000000000000002,
-    123456789.123456789,
-    1e16,
-    1e22,
-    5e-324,
-    9.876543210987654e99,
-    -0.0,
-    -1e-5,
-]
+CUTS = [0.1 + 0.2, 1e-7, 1.0000000000000002, 123456789.123456789, 1e16, 1e22, 5e-324, 9.876543210987654e99, -0.0, -1e-5]
 
 
 @pytest.mark.parametrize("cut", CUTS)

@@ -55,8 +55,7 @@ def test_rounds_on_random_instances() -> None:
 
 
 @given(
-    phi=st.lists(st.floats(0, 1), min_size=2, max_size=6),
-    spread=st.lists(st.floats(0.01, 1), min_size=6, max_size=6),
+    phi=st.lists(st.floats(0, 1), min_size=2, max_size=6), spread=st.lists(st.floats(0.01, 1), min_size=6, max_size=6)
 )
 def test_every_leftover_rule_is_optimal(phi: list[float], spread: list[float]) -> None:
     """Whatever the leftover rule, the objective of Algorithm 2 is max(0, 1 - sum phi)."""

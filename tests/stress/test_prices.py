@@ -14,12 +14,7 @@ import pytest
 
 from milpcb.constraints import LabelConstraint
 from milpcb.offline import best_reference, read_log, scores
-from milpcb.offline.restrictions import (
-    Question,
-    gain_band,
-    pareto,
-    prices,
-)
+from milpcb.offline.restrictions import Question, gain_band, pareto, prices
 from milpcb.oracles import open_oracle
 from milpcb.rng import child
 from milpcb.types import Floats, Ints

@@ -76,7 +76,4 @@ class _AlwaysAllowed(Guarded):
 
 
 GUARDED = (Judged("guarded", Guarded),)
-GUARD_MUTANTS = (
-    Judged("guard, costs since forgotten", _ForgetsPaid),
-    Judged("guard, never changes", _AlwaysAllowed),
-)
+GUARD_MUTANTS = (Judged("guard, costs since forgotten", _ForgetsPaid), Judged("guard, never changes", _AlwaysAllowed))

@@ -91,7 +91,4 @@ def _played(learner: _Late, actions: Sequence[int], delays: Sequence[int], costs
 
 
 LATE = (Judged("exp4, fixed, late", _Late),)
-LATE_MUTANTS = (
-    Judged("late, q at arrival alone", _AtArrival),
-    Judged("late, q at play in the bound", _BoundAtPlay),
-)
+LATE_MUTANTS = (Judged("late, q at arrival alone", _AtArrival), Judged("late, q at play in the bound", _BoundAtPlay))

@@ -10,12 +10,7 @@ from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, EpsilonGreedy,
 from milpcb.learners.adaptive_noise import AdaptiveNoise, Leaders, Spread
 from milpcb.ledger import Minimiser
 from milpcb.types import Aside, Floats
-from tests.theory.coins.definitions import (
-    Definition,
-    Make,
-    of_fixed_share,
-    of_leader,
-)
+from tests.theory.coins.definitions import Definition, Make, of_fixed_share, of_leader
 from tests.theory.coins.draws import Coins
 from tests.theory.coins.paths import Steady
 

@@ -69,12 +69,7 @@ class _Grower:
     """Plays one learner, which is put back into a saved state before every call; equal states are one node."""
 
     def __init__(
-        self,
-        learner: Learner,
-        rows: list[int],
-        oracle: Minimiser | None,
-        visit: Callable[[Learner], Any],
-        coins: Coins,
+        self, learner: Learner, rows: list[int], oracle: Minimiser | None, visit: Callable[[Learner], Any], coins: Coins
     ) -> None:
         self._learner, self._rows, self._oracle, self._visit, self._coins = learner, rows, oracle, visit, coins
         self._nodes: dict[str, Node] = {}
