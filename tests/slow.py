@@ -77,7 +77,6 @@ SLOW = {
     "tests/test_studies.py": "plays of studies as they are given",
     "tests/learners/test_anytime.py::test_the_oracle_error_covers_what_was_lost": "many plays",
     "tests/learners/test_conservative.py::test_estimates_of_mixed_rounds_are_right_on_average": "many plays",
-    "tests/learners/test_policy_elimination.py::test_the_best_policy_is_never_eliminated": "many plays",
     "tests/environments/test_environments.py::test_rounds_of_several_blocks": "many rounds of every environment",
     "tests/experiments/study/test_bounds.py": "bounds of many studies",
     "tests/policies/test_drawing.py::test_nothing_meets_in_a_figure": "pictures measured in pixels",
