@@ -341,6 +341,7 @@ def test_a_study_has_the_curves_of_a_serial_one(
     ("call", "missing", "message"),
     [
         (lambda: Dask(scheduler="127.0.0.1"), None, "'127.0.0.1' is not an address like tcp://host:8786: missing port"),
+        (lambda: Dask(scheduler=""), None, "'' is not an address like tcp://host:8786"),
         (lambda: Dask(scheduler="http://here:80"), None, "'http://here:80' is not an address like .* scheme 'http'"),
         (lambda: Dask(scheduler="tcp://h:1", workers=2), None, "leave workers out: a Dask scheduler has the workers"),
         *(

@@ -51,11 +51,11 @@ class Dask:
         try:
             self._dask: Any = import_module("distributed")
             # Without a key every user of this machine could run code as this one, by workers that are started here.
-            self._key = None if scheduler else self._dask.Security.temporary()
+            self._key = self._dask.Security.temporary() if scheduler is None else None
         except ImportError as error:
             raise InputError(f"the dask backend is missing ({error}): pip install '.[dask]' in the clone") from error
         try:
-            self._dask.comm.get_address_host_port(scheduler or "tls://127.0.0.1:0")
+            self._dask.comm.get_address_host_port("tls://127.0.0.1:0" if scheduler is None else scheduler)
         except ValueError as error:
             raise InputError(f"scheduler '{scheduler}' is not an address like tcp://host:8786: {error}") from error
         self._scheduler, self._workers = scheduler, workers or backends.cores()
