@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from milpcb.core.marks import first_of_each, key_tables, marks
+from milpcb.core.zobrist import first_of_each, key_tables, zobrist_hashes
 from milpcb.errors import InfeasibleError
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Listing, Policy, Search, SideConstraint, Within
@@ -57,7 +57,7 @@ class ListedSearch(Search):
         """Return the policies of the list within a bound; see Opened.near."""
         totals = self.totals(asked.costs)
         numbers = np.flatnonzero((totals <= asked.bound) & self.keep(asked.rows))
-        own = marks([self.totals(table)[numbers] for table in key_tables(*asked.costs.shape)])
+        own = zobrist_hashes([self.totals(table)[numbers] for table in key_tables(*asked.costs.shape)])
         numbers = numbers[first_of_each(own)]
         numbers = numbers[np.argsort(totals[numbers], kind="stable")]
         return Listing(totals[numbers], lambda i: self.policies[numbers[i]])

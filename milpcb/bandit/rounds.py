@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from milpcb import rng
-from milpcb.bandit import made, sums
+from milpcb.bandit import builders, sums
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open, Override
 from milpcb.bandit.rule import RuleLog
@@ -56,10 +56,10 @@ class DecisionRounds:
         else:
             self.oracle = open_oracle(reader.policies, contexts, constraints=rules, **settings["oracle"])
         document = settings["baseline"]
-        self._baseline = None if document is None else made.baseline(document, reader)
+        self._baseline = None if document is None else builders.baseline(document, reader)
         self._usual = -1  # the action of the baseline, if there is one, for the context of the round
         usual = None if document is None else lambda _row: self._usual
-        self.learner = made.learner(settings, self.oracle, bool(constraints), usual)
+        self.learner = builders.learner(settings, self.oracle, bool(constraints), usual)
         self.book = Book()
         self.in_force = RuleLog(self.oracle, self.learner, reader)
         self.groups = sums.Groups(settings["groups"], len(self.names))
@@ -143,7 +143,7 @@ class DecisionRounds:
 
     def with_action(self, name: Any) -> DecisionRounds:
         """Return these rounds for the class with a further action, to go on in their place; raises InputError."""
-        reader = ContextReader(made.with_action(self.reader.given, name), self.reader.declared)
+        reader = ContextReader(builders.with_action(self.reader.given, name), self.reader.declared)
         if self.rules and not self.changing:
             raise InputError("constraints are on contexts given in advance, so no action can be added")
         grown = DecisionRounds(self.settings, reader, self.constraints, self.oracle.contexts, ())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from milpcb.bandit import made
+from milpcb.bandit import builders
 from milpcb.bandit.answers import BanditAnswers
 from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision
@@ -92,11 +92,11 @@ class Bandit(BanditAnswers):
             "oracle": {"kind": oracle} if isinstance(oracle, str) else dict(oracle),
             "options": options,
             "keep_log": keep_log,
-            "baseline": None if baseline is None else made.as_document(baseline, reader.actions),
+            "baseline": None if baseline is None else builders.as_document(baseline, reader.actions),
             "promise": {"loss": loss, "confidence": confidence},
             "groups": listed_groups(groups),
         }
-        rounds = DecisionRounds(settings, reader, rules, *made.known(contexts, reader, rules))
+        rounds = DecisionRounds(settings, reader, rules, *builders.known(contexts, reader, rules))
         self._set_up(rounds, Scale.of(cost_range, reward_range))
 
     def __repr__(self) -> str:
@@ -116,7 +116,7 @@ class Bandit(BanditAnswers):
         rounds = bandit._rounds
         if not rounds.learner.delayed or rounds.settings["baseline"] is not None:
             raise InputError("from_log needs a learner that takes costs late, 'exp4' or 'uniform', and no baseline")
-        played = list(made.logged_rounds(log, rounds.names, bandit._scale))
+        played = list(builders.logged_rounds(log, rounds.names, bandit._scale))
         rows = [()] * len(played) if rounds.reader.featureless else log.features
         for context, (action, cost, law) in zip(rounds.reader.read_all(rows), played, strict=True):
             rounds.replay(context, action, cost, law)

@@ -198,7 +198,7 @@ def _pictures(results: Results, names: Sequence[str], target: Path, form: Mappin
     for drawing in drawings:
         caption = drawing.caption if for_paper else ""
         found = (
-            {PAGE: interactive_page(drawing, results.looks)}
+            {PAGE: interactive_page(drawing, results.styles)}
             if kinds == [PAGE]
             else render(drawing.figure, kinds, caption=caption, dpi=600 if for_paper else 150, as_text=for_paper)
         )

@@ -1,4 +1,4 @@
 """Foundations that no user imports: checks, files, limits on untrusted files, compiled functions.
 
-Read text, decimals, checks, gate, files, surroundings, kernels, long_search, marks, kept.
+Read text, decimals, checks, gate, files, surroundings, kernels, long_search, zobrist, kept.
 """

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.marks import first_of_each, key_tables, marks
+from milpcb.core.zobrist import first_of_each, key_tables, zobrist_hashes
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import Listing, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints
@@ -26,8 +26,8 @@ AT_ONCE = 2**11  # supports at a time
 MOST_KEPT = 10**6  # rules
 MOST_LOOKED = 5 * 10**6  # rows that are looked at: a few seconds
 ROOM = 2**17  # rows that are listed at a time
-# A row: its total, mark and number of weights, and which it is
-ROW = [("total", "f8"), ("mark", "u8"), ("size", "i8"), ("batch", "i8"), ("support", "i8"), ("number", "i8")]
+# A row: its total, hash and number of weights, and which it is
+ROW = [("total", "f8"), ("hash", "u8"), ("size", "i8"), ("batch", "i8"), ("support", "i8"), ("number", "i8")]
 
 Prices = list[Floats]  # for each batch what each label costs at each pattern of each support (K, P, n)
 TableRow = tuple[Batch, Ints, int]  # a batch, the columns (s,) of a support, and the row of its table
@@ -114,7 +114,7 @@ class TableTerms(Terms):
         found, complete = self._listed(prices, keys, asked.bound)
         every = np.concatenate(found)
         every = every[np.argsort(every["size"], kind="stable")]
-        every = every[first_of_each(every["mark"])]
+        every = every[first_of_each(every["hash"])]
         kept = every[np.argsort(every["total"], kind="stable")[:MOST_KEPT]]
 
         def policy(place: int) -> ScoringRule:
@@ -135,11 +135,11 @@ class TableTerms(Terms):
             while len(left) and looked <= MOST_LOOKED:
                 some = left[:AT_ONCE]
                 costs, weights = template.costs(prices[number], some), self._weights(number, some)
-                own = marks([template.costs(each[number], some) for each in keys])
+                own = zobrist_hashes([template.costs(each[number], some) for each in keys])
                 room = max(ROOM, len(batch.table.labels))  # for those of a support at the least
                 listed, where, done = template.walk(costs, weights, self._bounds, bound, LIST, room, own)
                 rows, numbers = np.empty(len(listed.totals), ROW), template.rows(listed.paths)
-                columns = listed.totals, listed.marks, batch.table.sizes[numbers], number, some[where], numbers
+                columns = listed.totals, listed.hashes, batch.table.sizes[numbers], number, some[where], numbers
                 for (name, _), column in zip(ROW, columns, strict=True):
                     rows[name] = column
                 found.append(rows)

@@ -231,12 +231,12 @@ class Template:
         found = Found(np.empty(room), np.empty(room, dtype=np.uint64), paths, np.zeros(1, dtype=np.int64))
         where = np.empty(room, dtype=np.int64)
         where[:1] = -1
-        marks = np.zeros((1, 1), dtype=np.uint64) if keys is None else keys
-        every = Instances(costs, weights, limits, marks)
+        hashes = np.zeros((1, 1), dtype=np.uint64) if keys is None else keys
+        every = Instances(costs, weights, limits, hashes)
         done = walk_each(self._edges, self._at, every, bound, mode, found, where)
         if mode == LIST:
             n = int(found.number[0])
-            found, where = Found(found.totals[:n], found.marks[:n], found.paths[:n], found.number), where[:n]
+            found, where = Found(found.totals[:n], found.hashes[:n], found.paths[:n], found.number), where[:n]
         return found, where, int(done)
 
     def rows(self, paths: Array) -> Ints:

@@ -63,7 +63,7 @@ class Found(NamedTuple):
     """Paths that a walk has found: total, sum of keys, and edges of each, padded by -1; (1,) their number."""
 
     totals: Array
-    marks: Array
+    hashes: Array
     paths: Array
     number: Array
 
@@ -258,7 +258,7 @@ def _arrive(mode: int, a: int, d: int, trail: Trail, within: Array, found: Found
         found.number[0] += 1
         if i == len(found.totals):
             return False
-    found.totals[i], found.marks[i] = trail.total[d + 1], trail.key[d + 1]
+    found.totals[i], found.hashes[i] = trail.total[d + 1], trail.key[d + 1]
     for k in range(found.paths.shape[1]):
         found.paths[i, k] = trail.edge[k] - 1 if k <= d else -1
     return True

@@ -13,7 +13,7 @@ import numpy as np
 
 from milpcb.constraints.linear import check_rows
 from milpcb.core.long_search import LongSearch
-from milpcb.core.marks import Marks, first_of_each, key_tables, marks
+from milpcb.core.zobrist import Hashes, first_of_each, key_tables, zobrist_hashes
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import RestrictedTerms, SideConstraint, Terms, Within
 from milpcb.types import Bools, Floats, Ints, Policy
@@ -105,15 +105,15 @@ class Walker:
                 logs[a] = np.log(found.totals[a]) - lowest[a]
         return logs
 
-    def within(self, totals: Floats, bound: float, keys_of: Marks) -> tuple[Floats, Ints, bool]:
-        """Return the shortest path of each mark within a bound: totals (n,), terms (n, depth), and whether all fit."""
+    def within(self, totals: Floats, bound: float, keys_of: Hashes) -> tuple[Floats, Ints, bool]:
+        """Return the shortest path of each hash within a bound: totals (n,), terms (n, depth), and whether all fit."""
         cost = self._graph.costs(totals)
         sums = PathSums(path_sums(self._graph, cost).low, np.empty(0))
         keys = np.zeros(len(cost), dtype=np.uint64)
         keys[: len(keys_of)] = keys_of
         found, complete = self._list(cost, sums, bound, keys)
         short = np.argsort((found.paths >= 0).sum(axis=1), kind="stable")
-        chosen = short[first_of_each(found.marks[short])]
+        chosen = short[first_of_each(found.hashes[short])]
         chosen = chosen[np.argsort(found.totals[chosen], kind="stable")]
         return found.totals[chosen], self.terms(found.paths[chosen]), complete
 
@@ -121,11 +121,11 @@ class Walker:
         """Return the terms of the edges of paths; that of no edge costs nothing."""
         return np.where(paths < 0, self._graph.nothing, self._plain.edges.term[paths].astype(np.int64))
 
-    def _list(self, cost: Floats, sums: PathSums, bound: float, keys: Marks) -> tuple[Found, bool]:
+    def _list(self, cost: Floats, sums: PathSums, bound: float, keys: Hashes) -> tuple[Found, bool]:
         found = self._room(min(MOST_LISTED, MOST_LABELS // max(1, self._depth)))  # memory is taken as it is filled
         done = self._walk(cost, sums, None, np.array([bound]), LIST, found, keys=keys, turns=MOST_TURNS)
         n, kept = int(found.number[0]), slice(min(int(found.number[0]), len(found.totals)))
-        listed = Found(found.totals[kept], found.marks[kept], found.paths[kept], found.number)
+        listed = Found(found.totals[kept], found.hashes[kept], found.paths[kept], found.number)
         return listed, done and n <= len(found.totals)
 
     def _walk(
@@ -137,7 +137,7 @@ class Walker:
         mode: int,
         found: Found,
         *,
-        keys: Marks | None = None,
+        keys: Hashes | None = None,
         begin: float = 0.0,
         turns: int | None = None,
     ) -> bool:
@@ -170,7 +170,9 @@ class Walker:
 def paths_within(graph: Graph, lift: Callable[[Floats], Floats], asked: Within) -> tuple[Floats, Ints, bool]:
     """Return the answer of Walker.within on ``asked``; ``lift`` maps costs (g, K) to totals of terms."""
     walker = Walker(graph, [row.mapped(lift) for row in asked.rows])
-    return walker.within(lift(asked.costs), asked.bound, marks([lift(keys) for keys in key_tables(*asked.costs.shape)]))
+    return walker.within(
+        lift(asked.costs), asked.bound, zobrist_hashes([lift(keys) for keys in key_tables(*asked.costs.shape)])
+    )
 
 
 class KeptPaths(RestrictedTerms):

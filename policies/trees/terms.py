@@ -8,7 +8,7 @@ of the same tests, so that the recursion is over paths, and not over states (pol
 The trees below a test within a bound of total cost are those on either side whose cost leaves room for the best tree on
 the other side, which the recursion over states returns: two shorter lists, of which every pair within the bound is a
 tree. Trees that label all contexts of a side alike are one, the smallest. A labeling is known by the sum of random keys
-of its cells (milpcb/core/marks.py), which adds up over sides as costs do.
+of its cells (milpcb/core/zobrist.py), which adds up over sides as costs do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb.core.marks import first_of_each, key_tables, marks
+from milpcb.core.zobrist import first_of_each, key_tables, zobrist_hashes
 from milpcb.errors import SearchTooLargeError
 from milpcb.protocols import Listing, SeveralTables, SideConstraint, Terms, Within
 from milpcb.types import Bools, Floats, Ints
@@ -103,14 +103,14 @@ class TreeTerms(Terms):
 
 
 class Trees(NamedTuple):
-    """Trees of a state: costs, marks and sizes (n,), weights (R, n) in rows.
+    """Trees of a state: costs, hashes and sizes (n,), weights (R, n) in rows.
 
     ``parts`` (3, n) are the root, -1 for a leaf, and the numbers, among ``sides`` of the root, of the trees where it
     fails and where it holds; without ``sides``, the numbers of the actions there.
     """
 
     costs: Floats
-    marks: Array
+    hashes: Array
     sizes: Ints
     weights: Floats
     parts: Ints
@@ -127,12 +127,12 @@ class Trees(NamedTuple):
             parts.append(_pairs(g, *sides, bound, left))
             left -= len(parts[-1].costs)
         every: list[Any] = [np.concatenate(each, axis=-1) for each in list(zip(*parts, strict=True))[:5]]
-        costs, marks, sizes, weights, _ = every
+        costs, hashes, sizes, weights, _ = every
         places = np.flatnonzero(costs <= bound)
         for row, own in zip(rows, weights, strict=False):
             places = places[row.holds(own[places])]
         small = places[np.argsort(sizes[places], kind="stable")]
-        first = small[first_of_each(marks[small])]
+        first = small[first_of_each(hashes[small])]
         ordered = first[np.argsort(costs[first], kind="stable")]
         return Trees._make([*(each[..., ordered] for each in every), self.sides])
 
@@ -159,7 +159,7 @@ def _pairs(root: int, fails: Trees, holds: Trees, bound: float, most: int) -> Tr
     j = np.arange(len(i)) - np.repeat(np.cumsum(stops) - stops, stops)
     return Trees(
         fails.costs[i] + holds.costs[j],
-        fails.marks[i] + holds.marks[j],
+        fails.hashes[i] + holds.hashes[j],
         fails.sizes[i] + holds.sizes[j],
         fails.weights[:, i] + holds.weights[:, j],
         np.stack([np.full_like(i, root), i, j]),
@@ -237,4 +237,4 @@ def _tree(trees: Trees, tests: list[Test], names: Names, number: int) -> Decisio
 def _of_values(values: Floats, parts: Ints) -> Trees:
     """Return leaves and stumps, given their totals (3 + R, n): costs, both tables of keys, weights."""
     sizes = (parts[0] >= 0).astype(np.int64)
-    return Trees(values[0], marks(list(values[1:3])), sizes, values[3:], parts, {})
+    return Trees(values[0], zobrist_hashes(list(values[1:3])), sizes, values[3:], parts, {})

@@ -53,7 +53,7 @@ def report_page(
     """Return the page of a study with the text of its resolved config; of its ``n_runs`` some may not be finished."""
     name = results.settings.get("experiment", {}).get("name", results.title)
     panels = len(results.panels)
-    small = panels <= words.FEW_PANELS and panels * len(results.looks) <= ROWS
+    small = panels <= words.FEW_PANELS and panels * len(results.styles) <= ROWS
     pictures = {}
     for wide, narrow in zip(draw(results), draw(replace(results, width=NARROW)), strict=True):
         pictures[wide.name] = picture(narrow) if small and wide.name in FIRST else picture(wide, narrow)

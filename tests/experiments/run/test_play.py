@@ -9,7 +9,7 @@ import milpcb
 from milpcb import rng
 from milpcb.environments.planted import Planted
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.experiments.results.figures.looks import looks
+from milpcb.experiments.results.figures.line_styles import line_styles
 from milpcb.experiments.run.play import POINTS
 from milpcb.experiments.run.player import LiveStream
 from milpcb.experiments.run.runner import cell_player
@@ -214,9 +214,9 @@ def test_labels_do_not_change_colours(tmp_path):
     learners = {"our own": "exp4", "the class": Exp4, "dice": "uniform"}
     plays = milpcb.play(SMALL, learners, 40, policies=TREES, seeds=range(2))
     assert plays.names == {"our own": "exp4", "the class": "exp4", "dice": "uniform"}
-    drawn, of_study = plays.plot(tmp_path / "plays.svg").read_text().lower(), looks(["exp4", "uniform"])
-    assert all(look.colour.lower() in drawn for look in of_study.values())
-    assert looks(["our own", "dice"])["our own"].colour != of_study["exp4"].colour
+    drawn, of_study = plays.plot(tmp_path / "plays.svg").read_text().lower(), line_styles(["exp4", "uniform"])
+    assert all(style.colour.lower() in drawn for style in of_study.values())
+    assert line_styles(["our own", "dice"])["our own"].colour != of_study["exp4"].colour
 
 
 # --------------------------------------------------------------------------- mistakes

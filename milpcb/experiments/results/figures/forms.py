@@ -20,7 +20,7 @@ from milpcb.core.surroundings import plain
 from milpcb.errors import UnknownNameError, needs
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import SMALL, Drawing, texts_of
-from milpcb.experiments.results.figures.looks import Look
+from milpcb.experiments.results.figures.line_styles import LineStyle
 from milpcb.experiments.results.figures.results import Results, registered
 from milpcb.experiments.results.figures.words import sentences
 
@@ -40,7 +40,7 @@ WIDTH, LETTERS = 3.4, 8.0  # inches of a column of most journals, points
 
 
 @plain()
-def interactive_page(drawing: Drawing, looks: Mapping[str, Look]) -> bytes:
+def interactive_page(drawing: Drawing, styles: Mapping[str, LineStyle]) -> bytes:
     """Return a page with the figure and its caption; marks are a learner's by colour. Raises ExtraMissingError."""
     with needs("interactive", "a figure to click on"):
         from plotly.graph_objects import Figure as Page
@@ -53,7 +53,7 @@ def interactive_page(drawing: Drawing, looks: Mapping[str, Look]) -> bytes:
         "height": round(PIXELS * drawing.figure.get_figheight() + 60), "annotations": [],
         "margin": {"t": 60, "r": 10}, "separators": f".{THIN}",
     }  # fmt: skip
-    names = _names(looks)
+    names = _names(styles)
     traces: list[Trace] = []
     room = np.array([axes.get_position().extents for axes in panels])
     low, high = room[:, :2].min(axis=0), room[:, 2:].max(axis=0)
@@ -77,10 +77,10 @@ def interactive_page(drawing: Drawing, looks: Mapping[str, Look]) -> bytes:
     return page.replace("</body>", f'<p style="{style}">{escape(words)}</p></body>').encode()
 
 
-def _names(looks: Mapping[str, Look]) -> dict[str, str]:
+def _names(styles: Mapping[str, LineStyle]) -> dict[str, str]:
     found: dict[str, list[str]] = {}
-    for name, look in looks.items():
-        found.setdefault(look.colour.lower(), []).append(name)
+    for name, style in styles.items():
+        found.setdefault(style.colour.lower(), []).append(name)
     return {colour: ", ".join(names) for colour, names in found.items()}
 
 

@@ -51,9 +51,9 @@ def overview(results: Results) -> list[Drawing]:
     panels = [panel for panel in results.panels if set(results.randoms) & set(panel.learners)]
     if len(panels) < 2:
         return []
-    apart = [*results.randoms, *(name for name in results.looks if name in results.comparators(informed=True))]
+    apart = [*results.randoms, *(name for name in results.styles if name in results.comparators(informed=True))]
     tables = [squares(panel, apart) for panel in panels]
-    order = sorted((name for name in results.looks if name not in apart), key=lambda name: _mean_share(name, tables))
+    order = sorted((name for name in results.styles if name not in apart), key=lambda name: _mean_share(name, tables))
     rows = [*order, "", *dict.fromkeys(apart)]
     wide = results.width >= WIDE
     size = min(len(panels), ACROSS if wide else FEW_ACROSS)

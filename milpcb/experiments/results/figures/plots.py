@@ -26,7 +26,7 @@ from milpcb.experiments.results.figures.drawing import (
     shade,
     width,
 )
-from milpcb.experiments.results.figures.looks import COLOURS
+from milpcb.experiments.results.figures.line_styles import COLOURS
 from milpcb.experiments.results.figures.results import WIDE, Panel, Results
 from milpcb.types import Floats
 
@@ -47,7 +47,7 @@ class Plot:
     with the text below its name; ``marks`` are the further entries of the legend.
     """
 
-    results: Results  # for title, width and looks
+    results: Results  # for title, width and styles
     panels: Sequence[Any]  # each with a name
     draw: Callable[[Any, Any], float | None]
     below: str
@@ -66,8 +66,8 @@ def drawn(plot: Plot, name: str = "", heading: str = "", alt: str = "", caption:
         beside = plot.draw(axes, panel) or 0.0
         axes.set_title(fitted(panel.name, room - beside, MEDIUM, lines=2), fontsize=MEDIUM, loc="left")
     _label_outside(figure, every, plot.below, plot.beside)
-    looks = plot.results.looks
-    lines = [(Line2D([], [], **looks[each].line()), with_text(each, text)) for each, text in plot.lines.items()]
+    styles = plot.results.styles
+    lines = [(Line2D([], [], **styles[each].line()), with_text(each, text)) for each, text in plot.lines.items()]
     if entries := [*lines, *plot.marks]:
         legend(figure, entries, below=n > 1 or bool(plot.rows))
     return Drawing(name, heading, finish(figure), alt, caption)

@@ -15,7 +15,7 @@ import polars as pl
 from milpcb.core.files import contents
 from milpcb.errors import RunError, clipped
 from milpcb.experiments.results.curves import load, mean_interval
-from milpcb.experiments.results.figures.looks import DISPLAYED, Look, looks
+from milpcb.experiments.results.figures.line_styles import DISPLAYED, LineStyle, line_styles
 from milpcb.experiments.results.schemas import Settings, checked
 from milpcb.experiments.results.store import CONFIG
 from milpcb.experiments.study.cells import NO_ORACLE
@@ -95,9 +95,11 @@ class Results:
     width: float = WIDE
 
     @cached_property
-    def looks(self) -> dict[str, Look]:
-        """The look of every learner, by its registered name."""
-        return looks(self.frame["learner"].unique(maintain_order=True).to_list(), registered(self.settings, "learners"))
+    def styles(self) -> dict[str, LineStyle]:
+        """The style of every learner, by its registered name."""
+        return line_styles(
+            self.frame["learner"].unique(maintain_order=True).to_list(), registered(self.settings, "learners")
+        )
 
     @cached_property
     def finals(self) -> pl.DataFrame:
@@ -137,7 +139,7 @@ class Results:
     @property
     def randoms(self) -> list[str]:
         """The learners that choose at random, whatever they see."""
-        return [label for label in self.looks if registered(self.settings, "learners").get(label, label) == "uniform"]
+        return [label for label in self.styles if registered(self.settings, "learners").get(label, label) == "uniform"]
 
     def comparators(self, *, informed: bool = False) -> list[str]:
         """Return the learners that know the costs beforehand; ``informed`` adds those that see all of a round."""

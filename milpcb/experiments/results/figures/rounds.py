@@ -99,7 +99,7 @@ def draw_plays(frame: pl.DataFrame, names: Mapping[str, str], *, live: bool, suf
     if live:
         titled = replace(results, title=f"Certificates ({words.count(results.seeds, 'seed')})")
         draw, beside = partial(_draw_certificates, results=results), "certificate: on average, regret is at most this"
-        plot = Plot(titled, results.panels, draw, "round", beside, lines=dict.fromkeys(results.looks, ""))
+        plot = Plot(titled, results.panels, draw, "round", beside, lines=dict.fromkeys(results.styles, ""))
     return drawing.render(drawn(plot).figure, [suffix])[suffix]
 
 
@@ -113,7 +113,7 @@ def draw_plays_on(axes: Any, frame: pl.DataFrame, names: Mapping[str, str], *, l
         _draw_means(axes, panel, results, Panel.curve)
         _scale(axes, loglog=False)
     axes.set(xlabel="round", ylabel="certificate" if live else "regret")
-    lines = [Line2D([], [], **results.looks[name].line()) for name in panel.learners]
+    lines = [Line2D([], [], **results.styles[name].line()) for name in panel.learners]
     axes.legend(lines, panel.learners, frameon=False)
 
 
@@ -147,23 +147,23 @@ def _titled(results: Results) -> Results:
 def _draw_means(axes: Any, panel: Panel, results: Results, values_of: Values, least: float = -np.inf) -> None:
     for i, learner in enumerate(panel.learners):
         rounds, values = values_of(panel, learner)
-        look, mean = results.looks[learner], values.mean(axis=0)
+        style, mean = results.styles[learner], values.mean(axis=0)
         shown = ~(mean < least)
         places = (0.15 * i / len(panel.learners), 0.15)  # in shares of the axes: markers of two curves do not coincide
-        axes.plot(rounds[shown], mean[shown], **look.line(), linewidth=1.4, markevery=places)
+        axes.plot(rounds[shown], mean[shown], **style.line(), linewidth=1.4, markevery=places)
         if len(values) > 1:
             low, high = spread(values)
             shown &= ~(low < least)
-            drawing.shade(axes, rounds[shown], low[shown], high[shown], look.colour)
+            drawing.shade(axes, rounds[shown], low[shown], high[shown], style.colour)
 
 
 def _draw_certificates(axes: Any, panel: Panel, results: Results) -> None:
-    for learner, look in results.looks.items():
+    for learner, style in results.styles.items():
         rounds, values = panel.curve(learner, "certificate")
         errors = panel.curve(learner, "certificate_error")[1]
         mean, doubt = values.mean(axis=0), 2 * np.sqrt((errors**2).sum(axis=0)) / len(values)
-        axes.plot(rounds, mean, **look.line(), linewidth=1.4, markevery=(0, 0.15))
-        axes.fill_between(rounds, mean - doubt, mean + doubt, color=look.colour, alpha=0.15, linewidth=0)
+        axes.plot(rounds, mean, **style.line(), linewidth=1.4, markevery=(0, 0.15))
+        axes.fill_between(rounds, mean - doubt, mean + doubt, color=style.colour, alpha=0.15, linewidth=0)
     _scale(axes, loglog=False)
 
 
@@ -181,7 +181,7 @@ def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool)
     """Draw dotted lines; they come after the scale, so that far ones do not decide it."""
     near = _near(panel, loglog=loglog)
     for learner, value in near.items():
-        axes.axhline(value, color=results.looks[learner].colour, linewidth=1.2, **GUARANTEE)
+        axes.axhline(value, color=results.styles[learner].colour, linewidth=1.2, **GUARANTEE)
     if near:
         axes.set_ylim(top=max(axes.get_ylim()[1], max(near.values()) * (1.5 if loglog else 1.04)))
 
@@ -215,7 +215,7 @@ def _text(final: Final) -> str:
 def _lines_of(results: Results, end: Callable[[Final], float], text: Callable[[Final], str]) -> dict[str, str]:
     """Return what stands below each name; of one panel alone, in the order in which its curves end."""
     if len(results.panels) > 1:
-        return dict.fromkeys(results.looks, "")
+        return dict.fromkeys(results.styles, "")
     finals = results.panels[0].finals
     return {name: text(finals[name]) for name in sorted(finals, key=lambda name: -end(finals[name]))}
 

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from milpcb.core.decimals import THIN, number
 from milpcb.experiments.results.figures import words
 from milpcb.experiments.results.figures.drawing import GREY, SMALL, Drawing, scale_axis, width
-from milpcb.experiments.results.figures.looks import Look
+from milpcb.experiments.results.figures.line_styles import LineStyle
 from milpcb.experiments.results.figures.plots import Entry, Plot, drawn
 from milpcb.experiments.results.figures.results import MANY_SEEDS, Final, Panel, Results
 from milpcb.types import Floats
@@ -43,7 +43,7 @@ def finals(results: Results) -> list[Drawing]:
 
 
 def _by_place(results: Results) -> dict[str, float]:
-    found: dict[str, list[int]] = {learner: [] for learner in results.looks}
+    found: dict[str, list[int]] = {learner: [] for learner in results.styles}
     for panel in results.panels:
         for place, learner in enumerate(sorted(panel.learners, key=lambda name: panel.finals[name].regret)):
             found[learner].append(place)
@@ -56,10 +56,10 @@ def _promise(row: Final) -> str:
     return ABOVE if np.isfinite(row.guarantee) else ""
 
 
-def _draw_regret(axes: Any, place: int, row: Final, look: Look) -> None:
+def _draw_regret(axes: Any, place: int, row: Final, style: LineStyle) -> None:
     if row.ends[1] > row.ends[0]:
-        axes.plot(row.ends, [place, place], color=look.colour, linewidth=2.2)
-    axes.plot(row.regret, place, **look.points())
+        axes.plot(row.ends, [place, place], color=style.colour, linewidth=2.2)
+    axes.plot(row.regret, place, **style.points())
 
 
 def _write_numbers(axes: Any, table: Mapping[str, Final], order: list[str]) -> float:
@@ -119,14 +119,14 @@ def per_round(row: Final, column: str = "seconds") -> Floats:
 
 
 def _means(results: Results, number_of: Callable[[Final], float]) -> dict[str, float]:
-    found = {name: [panel.finals[name] for panel in results.panels if name in panel.finals] for name in results.looks}
+    found = {name: [panel.finals[name] for panel in results.panels if name in panel.finals] for name in results.styles}
     return {name: float(np.mean([number_of(row) for row in rows])) for name, rows in sorted(found.items())}
 
 
 def _row_plot(
     results: Results,
     rank: Mapping[str, float],
-    draw_row: Callable[[Any, int, Final, Look], None],
+    draw_row: Callable[[Any, int, Final, LineStyle], None],
     below: str,
     limits: tuple[float, float],
     marks: Sequence[Entry],
@@ -138,7 +138,7 @@ def _row_plot(
 
     def draw(axes: Any, panel: Panel) -> float:
         for learner, row in panel.finals.items():
-            draw_row(axes, order.index(learner), row, results.looks[learner])
+            draw_row(axes, order.index(learner), row, results.styles[learner])
         axes.set_xlim(*limits)
         scale_axis(axes.xaxis, log=log)
         return beside(axes, panel.finals, order)
@@ -146,19 +146,19 @@ def _row_plot(
     return Plot(results, results.panels, draw, below, rows=order, marks=marks)
 
 
-def _draw_time(axes: Any, place: int, row: Final, look: Look) -> None:
+def _draw_time(axes: Any, place: int, row: Final, style: LineStyle) -> None:
     whole, oracle = per_round(row), per_round(row, "oracle_seconds").mean()
     mean = whole.mean()
-    axes.barh(place, oracle, BAR, color=look.colour, zorder=2)
-    axes.barh(place, mean - oracle, BAR, left=oracle, color=look.colour, alpha=REST, zorder=2)
-    axes.barh(place, mean, BAR, fill=False, edgecolor=look.colour, linewidth=1, zorder=3)
+    axes.barh(place, oracle, BAR, color=style.colour, zorder=2)
+    axes.barh(place, mean - oracle, BAR, left=oracle, color=style.colour, alpha=REST, zorder=2)
+    axes.barh(place, mean, BAR, fill=False, edgecolor=style.colour, linewidth=1, zorder=3)
     if whole.max() > whole.min():
         axes.plot([whole.min(), whole.max()], [place, place], color=SPREAD, linewidth=1.4, zorder=4)
-    style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": SMALL}
-    axes.annotate(number(mean), (1.0, place), (6, 0), xycoords=("axes fraction", "data"), **style)
+    beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": SMALL}
+    axes.annotate(number(mean), (1.0, place), (6, 0), xycoords=("axes fraction", "data"), **beside)
 
 
-def _draw_queries(axes: Any, place: int, row: Final, look: Look) -> None:
-    for column, style in (("oracle_calls", "full"), ("rule_changes", "none")):
+def _draw_queries(axes: Any, place: int, row: Final, style: LineStyle) -> None:
+    for column, fill in (("oracle_calls", "full"), ("rule_changes", "none")):
         if row.mean(column) > 0:
-            axes.plot(row.mean(column), place, marker="o", color=look.colour, fillstyle=style)
+            axes.plot(row.mean(column), place, marker="o", color=style.colour, fillstyle=fill)

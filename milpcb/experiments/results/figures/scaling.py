@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from milpcb.core.decimals import THIN, spaced
 from milpcb.experiments.results.curves import ROUNDING
 from milpcb.experiments.results.figures.drawing import GREY, LEAST, Drawing, scale_axis, tick_at, wants_log
-from milpcb.experiments.results.figures.looks import Look
+from milpcb.experiments.results.figures.line_styles import LineStyle
 from milpcb.experiments.results.figures.plots import Plot, drawn
 from milpcb.experiments.results.figures.results import LAST, Panel, Results, entries, panels_of, registered, spread
 from milpcb.experiments.results.figures.words import band, sentences, verdict
@@ -40,7 +40,7 @@ def horizons(results: Results) -> list[Drawing]:
         band(results, of_longest=False),
     )
     alt = f"Regret by horizons on logarithmic axes. {verdict(results)}"
-    lines = {name: _slopes_text(panels[0], name) if len(panels) == 1 else "" for name in results.looks}
+    lines = {name: _slopes_text(panels[0], name) if len(panels) == 1 else "" for name in results.styles}
     marks = [(Line2D([], [], **GUIDE), "slope of the guarantee"), (Line2D([], [], color=GREY, **DOTS), "guarantee")]
     draw, beside = partial(_draw_horizons, results=results), "regret after T rounds"
     plot = Plot(results, panels, draw, "horizon T", beside, lines=lines, marks=marks)
@@ -74,7 +74,7 @@ def against_key(results: Results, key: str) -> Drawing:
 
     def draw(axes: Any, panel: Panel) -> None:
         for learner in panel.learners:
-            _draw_runs(axes, shown.looks[learner], panel.regrets(learner, "x"), -np.inf, linewidth=4, alpha=0.4)
+            _draw_runs(axes, shown.styles[learner], panel.regrets(learner, "x"), -np.inf, linewidth=4, alpha=0.4)
         numbers = panel.frame["x"].to_numpy()
         scale_axis(axes.xaxis, log=wants_log(numbers, 4.0))
         tick_at(axes.xaxis, numbers)
@@ -86,7 +86,7 @@ def against_key(results: Results, key: str) -> Drawing:
     caption = sentences(f"Only {key} differs along a line.", band(results, of_longest=False))
     marks = [(Line2D([], [], **RANDOM), "choosing at random")] if random else []
     below, beside = f"{name.replace('_', ' ')} ({section})", SHARE if random else REGRET
-    plot = Plot(shown, panels, draw, below, beside, lines=dict.fromkeys(shown.looks, ""), marks=marks)
+    plot = Plot(shown, panels, draw, below, beside, lines=dict.fromkeys(shown.styles, ""), marks=marks)
     heading = f"Regret against {key}"
     return drawn(plot, f"against_{key.replace('.', '_')}", heading, f"{heading}. {verdict(results)}", caption)
 
@@ -122,18 +122,18 @@ def _slopes_text(panel: Panel, learner: str) -> str:
     return f"slopes {slopes}" + (f"\nguarantee {promised:.2f}" if np.isfinite(promised) else "")
 
 
-def _draw_runs(axes: Any, look: Look, runs: Mapping[float, Floats], least: float, **bar: Any) -> None:
+def _draw_runs(axes: Any, style: LineStyle, runs: Mapping[float, Floats], least: float, **bar: Any) -> None:
     for x, values in runs.items():
         low, high = (float(end[0]) for end in spread(values[:, None]))
-        axes.plot([x, x], [max(low, least), high], color=look.colour, **bar)
-    axes.plot(list(runs), [float(values.mean()) for values in runs.values()], **look.line(), linewidth=1.3)
+        axes.plot([x, x], [max(low, least), high], color=style.colour, **bar)
+    axes.plot(list(runs), [float(values.mean()) for values in runs.values()], **style.line(), linewidth=1.3)
 
 
 def _draw_horizons(axes: Any, panel: Panel, results: Results) -> None:
     for learner in panel.learners:
         runs, slope = panel.regrets(learner), theorem(panel, learner)
         shown = {float(T): values for T, values in runs.items() if values.mean() >= LEAST}
-        _draw_runs(axes, results.looks[learner], shown, LEAST, linewidth=1.4)
+        _draw_runs(axes, results.styles[learner], shown, LEAST, linewidth=1.4)
         if len(shown) > 1 and np.isfinite(slope):
             ends = np.array([min(shown), max(shown)])
             axes.plot(ends, runs[int(ends[1])].mean() * (ends / ends[1]) ** slope, zorder=0.5, **GUIDE)
@@ -143,7 +143,7 @@ def _draw_horizons(axes: Any, panel: Panel, results: Results) -> None:
     highest = HIGH * float(panel.frame.filter(LAST)["regret"].to_numpy().max())
     for learner in panel.learners:  # guarantees below T and near the regrets
         kept = {T: value for T, value in _guarantees(panel, learner).items() if value < T and value <= highest}
-        axes.plot(list(kept), list(kept.values()), color=results.looks[learner].colour, **DOTS)
+        axes.plot(list(kept), list(kept.values()), color=results.styles[learner].colour, **DOTS)
 
 
 def _lines(settings: Mapping[str, Any], section: str, name: str) -> list[dict[str, float]]:

@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 
 from milpcb.core.text import ink
 from milpcb.experiments.results.figures.drawing import GREY, render
-from milpcb.experiments.results.figures.looks import COLOURS, PLACES, looks
+from milpcb.experiments.results.figures.line_styles import COLOURS, PLACES, line_styles
 from milpcb.experiments.results.figures.overview import SHADES
 from milpcb.experiments.results.figures.rounds import BEST
 from milpcb.experiments.results.figures.scaling import GUIDE
@@ -46,10 +46,10 @@ def test_text_and_marks_of_a_page_stand_out(colours):
 
 
 def test_lines_of_learners_stand_out():
-    """All colours of all looks, of registered learners, of many labels, and of variants in every shade."""
+    """All colours of all line styles, of registered learners, of many labels, and of variants in every shade."""
     labels = [*registry.names("learner"), *(f"label {i}" for i in range(60))]
     variants = {f"{name} {i}": name for name in PLACES for i in range(5)}
-    found = {look.colour for look in [*looks(labels).values(), *looks(variants, variants).values()]}
+    found = {style.colour for style in [*line_styles(labels).values(), *line_styles(variants, variants).values()]}
     assert len(found) > 2 * len(COLOURS)
     assert {colour: contrast(colour, "white") for colour in found if contrast(colour, "white") < LINES} == {}
 

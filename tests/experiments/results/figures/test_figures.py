@@ -1,4 +1,4 @@
-"""Figures against the frames they are made from: positions of points, words of captions, looks, room for everything."""
+"""Figures against the frames they are made from: positions of points, captions, line styles, and room for all."""
 
 import io
 from xml.etree import ElementTree as ET
@@ -14,7 +14,7 @@ from milpcb.core.decimals import number
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import GREY, render
-from milpcb.experiments.results.figures.looks import PLACES, looks
+from milpcb.experiments.results.figures.line_styles import PLACES, line_styles
 from milpcb.experiments.results.figures.results import Results, in_order
 from milpcb.experiments.results.figures.rows import per_round
 from milpcb.experiments.results.figures.scaling import against_key, local_slopes, theorem, varied
@@ -38,20 +38,20 @@ def lines_of(axes, colour):
 
 @pytest.mark.parametrize("n", [2, 8, 15, 60])
 def test_looks_differ(n):
-    """No two learners look alike, up to 15 even without colours; labels that no registry knows have 8 colours."""
-    found = list(looks([f"label {i}" for i in range(n)]).values())
-    assert len({(look.colour, look.marker) for look in found}) == n
-    assert len({look.marker for look in found}) == min(n, 15)
-    assert len({look.colour for look in found}) >= min(n, 8)
+    """No two learners style alike, up to 15 even without colours; labels that no registry knows have 8 colours."""
+    found = list(line_styles([f"label {i}" for i in range(n)]).values())
+    assert len({(style.colour, style.marker) for style in found}) == n
+    assert len({style.marker for style in found}) == min(n, 15)
+    assert len({style.colour for style in found}) >= min(n, 8)
 
 
 def test_a_learner_looks_the_same_in_every_study():
-    """Names of the table keep their look whatever is beside them; the order of learners changes nothing."""
+    """Names of the table keep their style whatever is beside them; the order of learners changes nothing."""
     assert set(PLACES) <= set(registry.names("learner"))
-    assert len({look.marker for look in looks(PLACES).values()}) == len(PLACES) <= 15
-    small, large = looks(["uniform", "mine"]), looks([*MANY, "mine", "hedge"])
+    assert len({style.marker for style in line_styles(PLACES).values()}) == len(PLACES) <= 15
+    small, large = line_styles(["uniform", "mine"]), line_styles([*MANY, "mine", "hedge"])
     assert small["uniform"] == large["uniform"]
-    assert looks(["bistro_plus", "mine"])["mine"] == looks(["mine", "bistro_plus"])["mine"]
+    assert line_styles(["bistro_plus", "mine"])["mine"] == line_styles(["mine", "bistro_plus"])["mine"]
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 5])
@@ -62,7 +62,7 @@ def test_curves_are_means_and_bands_are_ranges_or_intervals(make_frame, seeds):
     axes = drawing.figure.axes[0]
     values = results.frame.sort("round", "seed")["regret"].to_numpy().reshape(-1, seeds)
     rounds, mean = results.frame["round"].unique().sort().to_numpy(), values.mean(axis=1)
-    assert lines_of(axes, results.looks["bistro_plus"].colour)[0] == pytest.approx(np.column_stack([rounds, mean]))
+    assert lines_of(axes, results.styles["bistro_plus"].colour)[0] == pytest.approx(np.column_stack([rounds, mean]))
     half = T_4 * values.std(axis=1, ddof=1) / np.sqrt(5)
     ends = [values.min(axis=1), values.max(axis=1)] if seeds < 5 else [mean - half, mean + half]
     band = axes.collections[0].get_paths()[0].vertices
@@ -90,7 +90,7 @@ def test_every_learner_is_shown_at_its_longest_horizon(make_frame):
     short = (pl.col("learner") == "bistro_plus") & (pl.col("horizon") == 1000)
     results = Results(frame.filter(~short), "t")
     axes = one(results, "regret").figure.axes[0]
-    ends = {name: lines_of(axes, results.looks[name].colour)[0][-1, 0] for name in ("bistro_plus", "uniform")}
+    ends = {name: lines_of(axes, results.styles[name].colour)[0][-1, 0] for name in ("bistro_plus", "uniform")}
     assert ends == {"bistro_plus": 100, "uniform": 1000}
 
 
@@ -140,7 +140,7 @@ def test_finals_are_means_and_spreads(make_frame):
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
     for row, learner in enumerate(means["learner"]):
         own = results.finals.filter(pl.col("learner") == learner)
-        drawn = np.concatenate(lines_of(axes, results.looks[learner].colour))
+        drawn = np.concatenate(lines_of(axes, results.styles[learner].colour))
         assert set(drawn[:, 1]) == {row}
         wanted = [own["regret"].min(), own["regret"].max(), own["regret"].mean()]
         assert sorted(drawn[:, 0]) == pytest.approx(sorted(wanted))
@@ -183,7 +183,7 @@ def test_times_are_microseconds_split_into_oracle_and_rest(make_frame):
     assert per_round(found["hedge"]) == pytest.approx(42.0)
     assert per_round(found["hedge"], "oracle_seconds") == pytest.approx(31.0)
     drawing = one(results, "times")
-    colour = results.looks["hedge"].colour
+    colour = results.styles["hedge"].colour
     bars = [bar for bar in drawing.figure.axes[0].patches if to_hex(bar.get_facecolor()).upper() == colour]
     spans = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars if bar.get_fill())
     assert spans == [pytest.approx((0.0, 31.0)), pytest.approx((31.0, 42.0))]
@@ -228,7 +228,7 @@ def test_regret_against_a_number_of_the_config(make_frame):
     results = Results(frame, "t", VARIED)
     assert varied(VARIED) == ["environment.n_actions", "learners.scale"]
     drawing = against_key(results, "environment.n_actions")
-    colour = results.looks["bistro_plus"].colour
+    colour = results.styles["bistro_plus"].colour
     means = lines_of(drawing.figure.axes[0], colour)[-1]
     rows = results.finals.filter(pl.col("learner") == "bistro_plus")
     wanted = [rows.filter(pl.col("environment") == label)["regret"].mean() for label in SIZES]

@@ -22,7 +22,7 @@ def page_of(results, name):
     """Return the page of a figure."""
     pytest.importorskip("plotly")
     (drawing,) = draw(results, [name])
-    return interactive_page(drawing, results.looks).decode()
+    return interactive_page(drawing, results.styles).decode()
 
 
 def traces_of(page):
@@ -79,7 +79,7 @@ def test_plotly_is_an_extra(results, monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly", None)
     (drawing,) = draw(results, ["regret"])
     with pytest.raises(ExtraMissingError, match=r"pip install '.\[interactive\]'"):
-        interactive_page(drawing, results.looks)
+        interactive_page(drawing, results.styles)
 
 
 def test_a_page_is_no_picture_for_a_paper(tmp_path):

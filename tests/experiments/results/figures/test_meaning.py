@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from milpcb.experiments.results.figures import draw
-from milpcb.experiments.results.figures.looks import COLOURS, looks
+from milpcb.experiments.results.figures.line_styles import COLOURS, line_styles
 from milpcb.experiments.results.figures.results import FOR_ONE_LAW, OF_ONE_LAW, Results, without_void
 from milpcb.experiments.results.figures.words import glossary, verdict
 from milpcb.experiments.results.report import report_page, summary_table
@@ -126,15 +126,15 @@ def test_the_lists_of_laws_are_those_of_the_classes():
 
 def test_a_colour_is_that_of_the_registered_name():
     """A label changes no colour; variants of one learner have shades of its colour and markers of their own."""
-    plain = looks(["ilovetoconbandits", "exp4"])
-    labelled = looks(["ILOVETOCONBANDITS", "exp4"], {"ILOVETOCONBANDITS": "ilovetoconbandits"})
+    plain = line_styles(["ilovetoconbandits", "exp4"])
+    labelled = line_styles(["ILOVETOCONBANDITS", "exp4"], {"ILOVETOCONBANDITS": "ilovetoconbandits"})
     assert labelled["ILOVETOCONBANDITS"] == plain["ilovetoconbandits"]
-    variants = looks(["half", "signed", "bistro_plus"], {"half": "bistro_plus", "signed": "bistro_plus"})
+    variants = line_styles(["half", "signed", "bistro_plus"], {"half": "bistro_plus", "signed": "bistro_plus"})
     assert variants["bistro_plus"].colour == COLOURS[0]
-    assert len({look.colour for look in variants.values()}) == 3
-    assert len({look.marker for look in variants.values()}) == 3
-    called = looks(["BISTRO", "BISTRO+"], {"BISTRO": "bistro_plus", "BISTRO+": "bistro_plus"})
-    assert called["BISTRO+"] == looks(["bistro_plus"])["bistro_plus"]  # whatever variants are beside it
+    assert len({style.colour for style in variants.values()}) == 3
+    assert len({style.marker for style in variants.values()}) == 3
+    called = line_styles(["BISTRO", "BISTRO+"], {"BISTRO": "bistro_plus", "BISTRO+": "bistro_plus"})
+    assert called["BISTRO+"] == line_styles(["bistro_plus"])["bistro_plus"]  # whatever variants are beside it
 
 
 def test_lines_of_learners_are_solid_and_log_axes_are_said(make_frame):
@@ -144,7 +144,7 @@ def test_lines_of_learners_are_solid_and_log_axes_are_said(make_frame):
     axes = drawing.figure.axes[0]
     assert axes.get_xlabel() == "round (log scale)"
     assert axes.get_ylabel().endswith("(log scale)")
-    for look in results.looks.values():
-        assert look.line()["linestyle"] == "-"
+    for style in results.styles.values():
+        assert style.line()["linestyle"] == "-"
     (linear,) = draw(results, ["regret"])
     assert linear.figure.axes[0].get_xlabel() == "round"

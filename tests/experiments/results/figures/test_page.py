@@ -74,7 +74,7 @@ def test_bare_names_are_words(make_frame):
     shown = in_words(Results(frame, "t", settings))
     assert shown.frame["learner"].unique(maintain_order=True).to_list() == ["BISTRO+", "exp4", "Exp4"]
     assert shown.frame["environment"].unique(maintain_order=True).to_list() == ["late bloomer", "my_world"]
-    assert shown.looks["BISTRO+"] == Results(frame, "t", settings).looks["bistro_plus"]
+    assert shown.styles["BISTRO+"] == Results(frame, "t", settings).styles["bistro_plus"]
 
 
 def test_parts_of_one_study_are_drawn_as_one(make_frame):
@@ -100,7 +100,7 @@ def test_shares_of_random_play_over_a_number(make_frame):
     mean = finals.group_by("learner", "environment").agg(pl.col("regret").mean())
     wanted = {row[:2]: row[2] for row in mean.rows()}
     axes = drawing.figure.axes[1]
-    own = [line for line in axes.get_lines() if line.get_color() == results.looks["exp4"].colour]
+    own = [line for line in axes.get_lines() if line.get_color() == results.styles["exp4"].colour]
     line = next(line for line in own if len(line.get_xdata()) == 2 and line.get_marker() != "None")
     shares = [100 * wanted["exp4", label] / wanted["uniform", label] for label in worlds]
     assert line.get_ydata() == pytest.approx(shares)

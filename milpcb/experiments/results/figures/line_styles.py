@@ -14,7 +14,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*", "h", "d", "H",
 # A grey, and how much of it is mixed into a colour; none is so pale that a line on white has a contrast below 3 to 1.
 SHADES = ((0.0, 0.0), (0.0, 0.45), (0.45, 0.6), (0.0, 0.7))
 # Registered learners that are often compared, the first 8 in 8 colours, all with markers of their own; new names go to
-# the end, so that no look changes.
+# the end, so that no style changes.
 PLACES = (
     *("bistro_plus", "exp4", "ftpl", "hedge", "epsilon_greedy", "ilovetoconbandits", "uniform", "epoch_greedy"),
     *("best_in_hindsight", "exp4p", "randomized_ucb", "policy_elimination", "explore_then_commit", "doubling"),
@@ -25,7 +25,7 @@ DISPLAYED = {"bistro_plus": "BISTRO+", "exp4": "Exp4", "exp4p": "Exp4.P", "ftpl"
 
 
 @dataclass(frozen=True)
-class Look:
+class LineStyle:
     """Colour and marker, as matplotlib takes them."""
 
     colour: str
@@ -42,28 +42,28 @@ class Look:
         return {"color": self.colour, "marker": self.marker, "markersize": size, **edge}
 
 
-def looks(learners: Collection[str], names: Mapping[str, str] = MappingProxyType({})) -> dict[str, Look]:
+def line_styles(learners: Collection[str], names: Mapping[str, str] = MappingProxyType({})) -> dict[str, LineStyle]:
     """Return colour and marker by the labels of a study's learners, no marker twice up to 15 learners.
 
     The colour is that of the registered name, in ``names`` where it is not the label; variants are shades of it.
     """
     of = {label: names.get(label, label) for label in learners}
-    found: dict[str, Look] = {}
+    found: dict[str, LineStyle] = {}
     variants: Counter[str] = Counter()
 
-    def order(label: str) -> tuple[Any, ...]:  # first those whose look is fixed, so that no other takes their markers
+    def order(label: str) -> tuple[Any, ...]:  # first those whose style is fixed, so that no other takes their markers
         name = of[label]
         return name not in PLACES, label not in (name, DISPLAYED.get(name)), name, label
 
     for label in sorted(of, key=order):
         name, variant = of[label], variants[of[label]]
-        colours, taken = Counter(look.colour for look in found.values()), [look.marker for look in found.values()]
+        colours, taken = Counter(style.colour for style in found.values()), [style.marker for style in found.values()]
         known = name in PLACES
         place = PLACES.index(name) if known else min(_from(name, COLOURS), key=lambda i: colours[COLOURS[i]])
         colour = _shade(COLOURS[place % len(COLOURS)], place // len(COLOURS) + variant)
-        alike = [look.marker for look in found.values() if look.colour == colour]
+        alike = [style.marker for style in found.values() if style.colour == colour]
         free = min(_from(label, MARKERS), key=lambda i: (alike.count(MARKERS[i]), taken.count(MARKERS[i])))
-        found[label] = Look(colour, MARKERS[place if known and not variant else free])
+        found[label] = LineStyle(colour, MARKERS[place if known and not variant else free])
         variants[name] += 1
     return {label: found[label] for label in learners}
 
