@@ -36,6 +36,13 @@ def test_slack_0_gives_the_best_policies():
     assert found.agreed.tolist() == [True, True, False]
 
 
+def test_of_the_ways_to_write_a_policy_the_shortest_is_listed():
+    """One cut of the second column labels as two of the first do, which come before it."""
+    rules, contexts = ThresholdRules(2, max_cuts=2, thresholds="all"), [[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]]
+    (found,) = open_oracle(rules, contexts, "search").near_best([[0, 1], [1, 0], [0, 1]], 0).policies()
+    assert str(found).startswith("if x1 = 0:")
+
+
 def test_policies_are_made_as_they_are_asked_for():
     """The first policy of a solver takes fewer questions than the count, which asks none again that were asked."""
     oracle = open_oracle(ThresholdRules(3), CONTEXTS, "milp")
