@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any, cast
 
@@ -76,15 +75,16 @@ class DecisionRounds:
         self._check_turn(len(contexts))
         offered = [_offered_actions(each, self.names) for each in available]
         found: list[Decision] = []
-        before = deepcopy(self._so_far) if len(contexts) > 1 else self._so_far
         try:
             for context, own in zip(contexts, offered, strict=True):
                 found.append(self._decide(context, own))
         except BaseException:
-            for decision in reversed(found):  # their contexts stay among those seen
-                self.learner.take_up(self.book.open.pop(decision.id).aside)
+            for decision, context in reversed(list(zip(found, contexts, strict=False))):  # which stays among those seen
+                taken_back = self.book.open.pop(decision.id).aside
+                self.learner.take_up(taken_back)
                 self.learner.give_up()
-            self._so_far = before
+                if self.changing:
+                    self._so_far.enter(taken_back.row, self._read(context, ruled=True)[0], bound=False, times=-1)
             self._so_far.bind_next()  # the rules may be bound with a decision that is not made
             raise
         return found

@@ -152,16 +152,16 @@ class ContextsSoFar:
             found += constraint.rules(sums, float(self._decisions + (row is not None)))
         return found
 
-    def enter(self, row: int, tables: Tables, *, bound: bool) -> None:
-        """Take in a decision; ``bound`` is whether the constraints were bound with it."""
-        self._decisions += 1
+    def enter(self, row: int, tables: Tables, *, bound: bool, times: int = 1) -> None:
+        """Add a decision, or take it back (``times`` -1); ``bound`` is whether the constraints were bound with it."""
+        self._decisions += times
         if bound:
             self._bound_at = self._decisions
         for own, more in zip(self._sums, tables, strict=True):
             for key, table in more.items():
                 sums = own.get(key, self._nothing)
                 own[key] = sums if row < len(sums) else _padded(sums, row + 1)
-                own[key][row] += table
+                own[key][row] += times * table
 
     def bind_next(self) -> None:
         """Let the next decision bind the constraints anew."""
