@@ -149,7 +149,7 @@ def _never(asked: Never, played: _Played) -> Kept:
 
 
 def _other(asked: Any, _played: _Played) -> Kept:
-    own = ", ".join(f"{name} = {value}" for name, value in vars(asked).items())
+    own = ", ".join(f"{name} = {value}" for name, value in vars(asked).items() if value is not None)
     return f"{type(asked).__name__} ({own})", "", "kept"
 
 

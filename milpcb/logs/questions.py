@@ -108,7 +108,7 @@ def near_section(found: Findings, question: Question, band: GainBand | None) -> 
         without = {f"without {name}": restricted(f"without {name}", question, found.estimator.policy_) for name in read}
         near = question.oracle.near_best(costs, slack)
         dear = {price.name for price in prices(question, costs, without) if price.best is None or price.price > slack}
-        which = f"of this kind style worth at most {found.unit.amount(slack)} less than the best of them"
+        which = f"of this kind look worth at most {found.unit.amount(slack)} less than the best of them"
     elif band is not None:
         near = question.oracle.near_best(band.floors[1], band.slack)
         dear = {price.name for price in found.prices if price.lower > 0 or price.best is None}

@@ -111,7 +111,7 @@ OF_OPTIONS = [
     (("--front", "zz less"), "did you mean 'z'"),
     (("--front", "z less", "--no-worse", "z at most today"), "--front is for the rule that looks best"),
     (("--what-if", "depth 13"), "depth must be"),
-    (("--what-if", "never b"), "cannot read 'b': write an action, ':'"),
+    (("--what-if", "never b"), "cannot read 'b': write ACTION: and its value"),
     (("--what-if", "without agee", "--monotone", "age=more"), "--what-if is for the rule that looks best"),
     (("--front", "z less", "--objective", "guaranteed"), "--front is for the rule that looks best"),
     (("--objective", "best"), "unknown objective 'best'"),

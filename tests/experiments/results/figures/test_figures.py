@@ -38,7 +38,7 @@ def lines_of(axes, colour):
 
 @pytest.mark.parametrize("n", [2, 8, 15, 60])
 def test_looks_differ(n):
-    """No two learners style alike, up to 15 even without colours; labels that no registry knows have 8 colours."""
+    """No two learners look alike, up to 15 even without colours; labels that no registry knows have 8 colours."""
     found = list(line_styles([f"label {i}" for i in range(n)]).values())
     assert len({(style.colour, style.marker) for style in found}) == n
     assert len({style.marker for style in found}) == min(n, 15)
