@@ -30,7 +30,7 @@ from policies.trees.states import Array
 # equal on this grid. Side constraints allow 1e-9.
 GRID = 2.0**-44
 MOST_LEFT = 10**9  # pairs that the first of several rows leaves: a few seconds a query at worst
-_AT_ONCE = 2**20  # weights of pairs that are put in order at a time
+AT_ONCE = 2**20  # weights of pairs that are put in order at a time
 
 
 class UsageBlocks(NamedTuple):
@@ -213,7 +213,7 @@ def _nodes(
     begin = np.cumsum(count) - count
     i0, j0, width = start[fails], start[holds], start[holds + 1] - start[holds]
     kept = np.column_stack([state, i0, start[fails + 1], j0, j0 + width, begin, test])
-    n_parts = min(n, 1 + len(weights) * int(count.sum()) // _AT_ONCE)
+    n_parts = min(n, 1 + len(weights) * int(count.sum()) // AT_ONCE)
     sizes, found, labels = np.zeros(n, np.int64), [weights[:, :0]], [np.zeros(0, np.int64)]
     for part in np.array_split(np.arange(n), n_parts):
         own = np.arange(*np.searchsorted(state, [part[0], part[-1] + 1]))

@@ -102,8 +102,9 @@ def test_one_row_is_kept_and_nothing_else(case: str, bounds: str, whole: bool) -
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("n_rows", [2, 3])
 @pytest.mark.parametrize("case", [case for case in CASES if case != "depth 3"])
-def test_several_rows_are_kept_together(case: str, n_rows: int, whole: bool) -> None:
-    """The same under two rows and three, one of them two-sided."""
+def test_several_rows_are_kept_together(case: str, n_rows: int, whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same under two rows and three, one of them two-sided; with three, few pairs are put in order at a time."""
+    monkeypatch.setattr(usage, "AT_ONCE", usage.AT_ONCE if n_rows == 2 else 40)
     terms, leaves = trees(case)
     rng = np.random.default_rng(6)
     shares = [(-np.inf, 0.7), (0.2, 0.9), (0.3, np.inf)][:n_rows]
