@@ -107,8 +107,8 @@ def walk_each(edges: Edges, at: Array, every: Instances, bound: float, mode: int
         _look_ahead(every, i, ahead)
         costs, rows = every.costs[i], PathRows(every.weights[i], every.bounds)
         if mode == LIST:
-            within[0], before = bound, found.number[0]
-            _walk_on(0.0, edges, costs, ahead, rows, acts, within, LIST, every.keys[i], trail, found)
+            within[0], before, trail.total[0] = bound, found.number[0], 0.0
+            _walk_on(edges, costs, ahead, rows, acts, within, LIST, every.keys[i], trail, found)
             if found.number[0] > len(found.totals):
                 found.number[0] = before
                 return i
@@ -117,8 +117,8 @@ def walk_each(edges: Edges, at: Array, every: Instances, bound: float, mode: int
         within[0] = bound if mode == LEAST else np.inf
         if ahead.low[0] >= within[0]:
             continue
-        one.totals[0] = np.inf
-        _walk_on(0.0, edges, costs, ahead, rows, acts, within, LEAST, no_keys, trail, one)
+        one.totals[0], trail.total[0] = np.inf, 0.0
+        _walk_on(edges, costs, ahead, rows, acts, within, LEAST, no_keys, trail, one)
         least = one.totals[0]
         if mode == LEAST and least < np.inf:
             bound, where[0], found.totals[0] = least, i, least
@@ -127,8 +127,8 @@ def walk_each(edges: Edges, at: Array, every: Instances, bound: float, mode: int
         elif mode == SUM:
             found.totals[i] = -np.inf
             if least < np.inf:
-                within[0], one.totals[0] = 20.0 + NEGLIGIBLE, 0.0
-                _walk_on(-least, edges, costs, ahead, rows, acts, within, SUM, no_keys, trail, one)
+                within[0], one.totals[0], trail.total[0] = 20.0 + NEGLIGIBLE, 0.0, -least
+                _walk_on(edges, costs, ahead, rows, acts, within, SUM, no_keys, trail, one)
                 found.totals[i] = np.log(one.totals[0]) - least
     return len(every.costs)
 
@@ -152,7 +152,6 @@ def _look_ahead(every: Instances, i: int, ahead: Ahead) -> None:
 
 @compiled()
 def _walk_on(
-    total: float,
     edges: Edges,
     cost: Array,
     ahead: Ahead,
@@ -164,7 +163,7 @@ def _walk_on(
     trail: Trail,
     found: Found,
 ) -> None:
-    trail.depth[0], trail.edge[0], trail.node[0], trail.total[0] = 0, 0, 0, total
+    trail.depth[0], trail.edge[0], trail.node[0] = 0, 0, 0
     while trail.depth[0] >= 0:
         walk(edges, cost, ahead, rows, acts, within, mode, keys, trail, found)
 
