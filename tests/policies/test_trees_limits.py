@@ -135,3 +135,23 @@ def test_limits_are_kept_at_any_depth(depth: int, limits: dict[str, int]) -> Non
         assert search.profile(costs, 2).tolist() == expected
         ruled = open_oracle(opened, contexts, kind="search", constraints=[always(1, rows=[2])])
         assert ruled.value(costs) == expected[1]
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_leaves": 5}], ids=str)
+def test_weights_count_trees_that_divide_no_context(limits: dict[str, int]) -> None:
+    """At depth 3 a side without contexts is a tree of its own: each way to write it counts."""
+    truth = np.array([[1, 1, 1], [1, 0, 1], [0, 1, 0], [0, 0, 0], [1, 0, 0]], dtype=bool)
+    costs = np.arange(10.0).reshape(5, 2)
+
+    def below(here: np.ndarray, height: int, leaves: int) -> np.ndarray:
+        """Return (2,): the weights of all trees, by the action at context 0 where it is here."""
+        own = np.exp(-0.3 * costs[here].sum(axis=0)) * (leaves == 1 if limits else height == 0)
+        found = own if here[0] else np.full(2, own.sum())
+        for holds in truth.T if height else ():
+            for n in range(1, leaves) if limits else (1,):
+                found = found + below(here & holds, height - 1, n) * below(here & ~holds, height - 1, leaves - n)
+        return found
+
+    every = sum(below(np.ones(5, dtype=bool), 3, n) for n in (range(1, 6) if limits else (1,)))
+    oracle = open_oracle(DecisionTrees(2, depth=3, **limits), 1.0 - truth, kind="search")
+    assert oracle.action_weights(costs, 0, 0.3) == pytest.approx(every / every.sum(), rel=1e-12)
