@@ -176,7 +176,7 @@ class Scarce(type(milpcb.share_at_most("call", 0.4))):  # type: ignore[misc]
 
 
 def test_a_registered_constraint_is_saved_by_its_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """One that is not registered cannot be saved; the page of a log has a line for each."""
+    """A constraint that is not registered cannot be saved; the page of a log has a line for each."""
     bandit = Bandit(TREES, seed=3, constraints=Scarce("call", 0.4))
     refused(lambda: bandit.save(tmp_path / "bandit.json"), "a Scarce cannot be saved")
     monkeypatch.setitem(registry.BUILTIN["constraint"], "scarce", f"{__name__}:Scarce")

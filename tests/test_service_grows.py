@@ -244,7 +244,7 @@ def test_a_new_action_is_tried_and_what_was_known_is_kept() -> None:
 
 
 def test_a_baseline_keeps_its_floor() -> None:
-    """What it has cost at least, and the rounds that it played alone, are as before."""
+    """The lower bound on the cost of the baseline, and the rounds that it played alone, are as before."""
     bandit, plain = Bandit(TREES, seed=1, baseline="call", loss=0.1), Plain(0)
     plain.play(bandit, 100)
     before: Any = learner_of(bandit)

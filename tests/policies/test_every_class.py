@@ -84,7 +84,7 @@ def test_log_size_counts_the_policies(case):
 
 @pytest.mark.parametrize("case", [case for case in INSTANCES if case.startswith(("threshold", "rule_lists", "box"))])
 def test_labelings_are_all_those_of_the_definition(case):
-    """What the definition allows gives a labeling of the class, and there are no others."""
+    """Labelings of the class are those that the definition allows, and no others."""
     name, policies, contexts = INSTANCES[case]
     opened = policies.on(contexts)
     wanted = boxed(policies, contexts) if name == "box_rules" else written(policies, contexts, opened)

@@ -8,6 +8,7 @@ Nothing is rounded on the way to the verdict: a chance is a sum of products of f
 totals of costs 0 and 1 are whole, and the floats that a learner states are compared with them as they are.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -142,9 +143,9 @@ class _Another(Ledger):
             bet = OWN <= place < OWN + len(self.stakes)
             yield self.of_stake(costs, estimates, self.stakes[place - OWN]) if bet else own
 
+    @abstractmethod
     def of_stake(self, costs: Floats, estimates: Floats, stake: float) -> Floats:
-        """Return what a stake proves of each round."""
-        raise NotImplementedError
+        """Return the costs that a stake proves, round by round."""
 
 
 class _StakeForLoss(_Another):
