@@ -73,9 +73,8 @@ class Replay(_Recorded):
         if horizon > len(data.rows):
             there = f"{self.contexts} has {len(data.rows)} rounds"
             raise InputError(f"the horizon is {horizon}, but {there}; lower the horizon")
-        every = np.arange(len(data.rows))
-        shuffled = child(check_seed(seed), "environment", "order").permutation(every)
-        rounds = (every if self.order == "file" else shuffled)[:horizon]
+        rng, every = child(check_seed(seed), "environment", "order"), np.arange(len(data.rows))
+        rounds = (every if self.order == "file" else rng.permutation(every))[:horizon]
         return TableStream(data.contexts, data.rows[rounds], lambda: data.costs[rounds], known=True)
 
     def _load(self) -> _Data:
